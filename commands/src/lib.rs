@@ -1,0 +1,1 @@
+//! What may happen next, and making it happen.

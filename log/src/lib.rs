@@ -1,0 +1,1 @@
+//! The event log: what was written, and proof that it still is.

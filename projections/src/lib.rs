@@ -1,0 +1,1 @@
+//! Views: what the log means.

@@ -1,0 +1,1 @@
+//! End-to-end tests: the joints between the rooms.
