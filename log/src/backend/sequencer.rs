@@ -1,0 +1,137 @@
+//! What giving an event its place means, for every backend that does it itself.
+
+use crate::chain::{self, Anchor, Link, LogId};
+use crate::contract::{AppendError, Record, not_before};
+use crate::event::facts::{LogOrigin, Program};
+use crate::event::kind::{LogCreated, Suite};
+use crate::event::stored;
+use crate::event::{Draft, EventKind, HostId, Seq, Subject, Timestamp};
+use crate::seam::Ids;
+
+/// The version of the stored form that this build writes.
+pub(crate) const FORMAT: u32 = 1;
+
+/// The first event of a new log.
+///
+/// # Panics
+/// Never: both names are constants of the right grammar.
+#[expect(
+    clippy::expect_used,
+    reason = "the names are constants of the right grammar"
+)]
+pub fn genesis_draft(ids: &Ids) -> Draft {
+    let facts = LogCreated {
+        format: FORMAT,
+        suite: Suite::Blake3Of202612,
+        origin: LogOrigin::new("missive.local/log").expect("a log origin"),
+        keys: Vec::new(),
+        program: Some(
+            Program::new(concat!("missive/", env!("CARGO_PKG_VERSION"))).expect("a program"),
+        ),
+        nonce: Some(ids.nonce()),
+        test: ids.is_seeded(),
+        continues: None,
+    };
+    Draft::new(ids.event(), Subject::Log, EventKind::LogCreated(facts))
+}
+
+/// The writer's place in the chain.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sequencer {
+    log: LogId,
+    head: Anchor,
+    at: Timestamp,
+    host: Option<HostId>,
+    /// What a seeded run adds to the last event's time, so that times differ although the clock stands.
+    step: u64,
+}
+
+impl Sequencer {
+    /// Begins a log: gives event 1 its place.
+    pub(crate) fn create(
+        genesis: &Draft,
+        now: Timestamp,
+        host: Option<HostId>,
+    ) -> Result<(Self, Record), AppendError> {
+        let body = stored::encode(genesis, now, host)?;
+        let log = chain::log_id(body.as_bytes());
+        let start = Anchor {
+            log,
+            seq: Seq::ZERO,
+            link: chain::genesis(log),
+        };
+        let mut sequencer = Self {
+            log,
+            head: start,
+            at: now,
+            host,
+            step: 0,
+        };
+        let record = sequencer.chain(body, Seq::ZERO);
+        Ok((sequencer, record))
+    }
+
+    /// Goes on where a log ended.
+    pub(crate) fn resume(head: Anchor, at: Timestamp, host: Option<HostId>) -> Self {
+        Self {
+            log: head.log,
+            head,
+            at,
+            host,
+            step: 0,
+        }
+    }
+
+    /// Makes times move by at least a millisecond from event to event, for seeded runs.
+    pub(crate) fn stepping(mut self, seeded: bool) -> Self {
+        self.step = if seeded { 1_000 } else { 0 };
+        self
+    }
+
+    /// Gives a draft the next place.
+    pub(crate) fn place(
+        &mut self,
+        draft: &Draft,
+        prev: Seq,
+        now: Timestamp,
+    ) -> Result<Record, AppendError> {
+        let at = not_before(now, Timestamp::from_micros(self.at.as_micros() + self.step));
+        let body = stored::encode(draft, at, self.host)?;
+        self.at = at;
+        Ok(self.chain(body, prev))
+    }
+
+    fn chain(&mut self, body: String, prev: Seq) -> Record {
+        let seq = self.head.seq.next();
+        let digest = chain::digest(self.log, seq, prev, body.as_bytes());
+        let link: Link = chain::extend(self.head.link, digest);
+        self.head = Anchor {
+            log: self.log,
+            seq,
+            link,
+        };
+        Record {
+            seq,
+            prev,
+            link,
+            body: body.into_boxed_str(),
+        }
+    }
+
+    /// The place of the last event.
+    pub(crate) fn head(&self) -> Anchor {
+        self.head
+    }
+}
+
+/// The two keys under which an event's place is remembered: its thread and its subject.
+///
+/// The thread is the context, else the subject.
+pub(crate) fn thread_keys(draft: &Draft) -> (String, String) {
+    let subject = format!("s:{}", draft.subject);
+    let thread = match &draft.links.context {
+        Some(context) => format!("t:{context}"),
+        None => subject.clone(),
+    };
+    (thread, subject)
+}

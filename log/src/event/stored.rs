@@ -1,0 +1,213 @@
+//! The body of a record: the bytes that are hashed, and how they are read for ever.
+//!
+//! One JSON object: UTF-8, no white space outside strings, no duplicate keys, no null, minimal
+//! escapes, integers from 0 to 2^53-1, keys in the order of [`Body`]. Bodies are hashed as stored and
+//! never written again; for known shapes `encode(decode(body)) == body`.
+//!
+//! Every shape that a fact ever had stays readable here: `decode` picks the shape by kind and version
+//! and carries it to the newest one. So far every kind has one shape.
+
+use super::id::{ActorId, EventId, HostId, OperationId, Seq};
+use super::kind::{EventKind, UnknownFact};
+use super::subject::{Links, Subject};
+use super::time::Timestamp;
+use super::{Draft, Event, Origin};
+use crate::chain::Commitment;
+use crate::payload::{Media, PayloadRef, Role};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// The largest body, in bytes.
+pub const BODY_BYTES_MAX: usize = 65_535;
+
+/// A draft that cannot be stored.
+#[derive(Debug, thiserror::Error)]
+pub enum EncodeError {
+    /// The body would be too large.
+    #[error("the event would take {bytes} bytes and the log takes at most {BODY_BYTES_MAX}")]
+    TooLarge {
+        /// How large it would be.
+        bytes: usize,
+    },
+    /// A value has no JSON form.
+    #[error("the event has no stored form")]
+    Json(#[source] serde_json::Error),
+}
+
+/// Bytes that are no body.
+#[derive(Debug, thiserror::Error)]
+pub enum DecodeError {
+    /// Not the JSON that bodies are made of.
+    #[error("not a stored event")]
+    Json(#[source] serde_json::Error),
+    /// A known kind and version with facts that it never had.
+    #[error("{kind} version {version} does not have these facts")]
+    Facts {
+        /// The dotted name.
+        kind: String,
+        /// The version of the shape.
+        version: u32,
+        /// What is wrong with them.
+        #[source]
+        source: serde_json::Error,
+    },
+}
+
+/// The layout of a body; the order of the fields is the order of the keys.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body<'a> {
+    v: u32,
+    id: EventId,
+    #[serde(borrow)]
+    kind: Cow<'a, str>,
+    at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    host: Option<HostId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    actor: Option<ActorId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    origin: Option<Origin>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    operation: Option<OperationId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    subject: Option<Subject>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cause: Option<Seq>,
+    #[serde(default, skip_serializing_if = "Links::is_empty")]
+    links: Links,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    facts: Option<Cow<'a, RawValue>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    payloads: Vec<StoredPayloadRef>,
+}
+
+/// How a payload stands in a body.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredPayloadRef {
+    role: Role,
+    media: Media,
+    commitment: Commitment,
+    redacted: u32,
+}
+
+/// The body of a draft that is written at this moment by this host.
+pub fn encode(draft: &Draft, at: Timestamp, host: Option<HostId>) -> Result<String, EncodeError> {
+    let payloads = draft.payloads.iter().map(|payload| StoredPayloadRef {
+        role: payload.role(),
+        media: payload.media(),
+        commitment: payload.commitment(),
+        redacted: payload.redacted(),
+    });
+    write(&Body {
+        v: draft.kind.version(),
+        id: draft.id,
+        kind: Cow::Borrowed(draft.kind.name()),
+        at,
+        host,
+        actor: draft.actor,
+        origin: draft.origin,
+        operation: draft.operation.clone(),
+        subject: Some(draft.subject.clone()),
+        cause: draft.cause,
+        links: draft.links.clone(),
+        facts: raw_facts(&draft.kind)?,
+        payloads: payloads.collect(),
+    })
+}
+
+fn write(body: &Body<'_>) -> Result<String, EncodeError> {
+    let text = serde_json::to_string(body).map_err(EncodeError::Json)?;
+    if text.len() > BODY_BYTES_MAX {
+        return Err(EncodeError::TooLarge { bytes: text.len() });
+    }
+    Ok(text)
+}
+
+fn raw_facts(kind: &EventKind) -> Result<Option<Cow<'static, RawValue>>, EncodeError> {
+    kind.encode_facts()
+        .and_then(|facts| {
+            facts
+                .map(|text| RawValue::from_string(text.into_string()))
+                .transpose()
+        })
+        .map(|facts| facts.map(Cow::Owned))
+        .map_err(EncodeError::Json)
+}
+
+/// Reads a body that stands at `seq`, after `prev` in its thread.
+pub fn decode(seq: Seq, prev: Seq, body: &[u8]) -> Result<Event, DecodeError> {
+    let body: Body<'_> = serde_json::from_slice(body).map_err(DecodeError::Json)?;
+    let facts = body.facts.as_ref().map(|facts| facts.get());
+    let kind = decode_kind(&body.kind, body.v, facts)?;
+    let payloads = (0..).zip(body.payloads).map(|(index, stored)| PayloadRef {
+        seq,
+        index,
+        role: stored.role,
+        media: stored.media,
+        commitment: stored.commitment,
+        redacted: stored.redacted,
+    });
+    Ok(Event {
+        seq,
+        prev,
+        at: body.at,
+        id: body.id,
+        host: body.host,
+        actor: body.actor,
+        origin: body.origin,
+        operation: body.operation,
+        subject: body.subject,
+        cause: body.cause,
+        links: body.links,
+        kind,
+        payloads: payloads.collect(),
+    })
+}
+
+fn decode_kind(name: &str, version: u32, facts: Option<&str>) -> Result<EventKind, DecodeError> {
+    let known = match version {
+        1 => EventKind::decode_v1(name, facts.unwrap_or("{}")),
+        _ => None,
+    };
+    match known {
+        Some(Ok(kind)) => Ok(kind),
+        Some(Err(source)) => Err(DecodeError::Facts {
+            kind: name.to_owned(),
+            version,
+            source,
+        }),
+        None => Ok(EventKind::Unknown(UnknownFact {
+            kind: name.into(),
+            version,
+            facts: facts.map(Into::into),
+        })),
+    }
+}
+
+/// The body of an event, written again. For known shapes this is the stored body, byte for byte.
+pub fn encode_again(event: &Event) -> Result<String, EncodeError> {
+    let payloads = event.payloads.iter().map(|payload| StoredPayloadRef {
+        role: payload.role,
+        media: payload.media,
+        commitment: payload.commitment,
+        redacted: payload.redacted,
+    });
+    write(&Body {
+        v: event.kind.version(),
+        id: event.id,
+        kind: Cow::Borrowed(event.kind.name()),
+        at: event.at,
+        host: event.host,
+        actor: event.actor,
+        origin: event.origin,
+        operation: event.operation.clone(),
+        subject: event.subject.clone(),
+        cause: event.cause,
+        links: event.links.clone(),
+        facts: raw_facts(&event.kind)?,
+        payloads: payloads.collect(),
+    })
+}

@@ -1,0 +1,101 @@
+//! What a fact is about, and the A2A nouns that it can be looked up by.
+
+use super::id::{ActorId, Alias, ContextId, NotAnId, OperationId, TaskId};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::borrow::Cow;
+use std::fmt;
+
+/// The thing that a fact is about. Appends can be made conditional on it being unchanged.
+///
+/// Stored as `kind:identifier`; a kind that this build does not know stays readable.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subject {
+    /// The log itself.
+    Log,
+    /// Somebody who acts.
+    Actor(ActorId),
+    /// A registered agent.
+    Agent(Alias),
+    /// One command and its outcome.
+    Operation(OperationId),
+    /// An A2A context.
+    Context(ContextId),
+    /// An A2A task.
+    Task(TaskId),
+    /// Something that only a newer build knows.
+    Other(OtherSubject),
+}
+
+/// A subject of a kind that this build does not know, kept to the letter.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OtherSubject(Box<str>);
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Log => f.write_str("log"),
+            Self::Actor(id) => write!(f, "actor:{id}"),
+            Self::Agent(alias) => write!(f, "agent:{alias}"),
+            Self::Operation(id) => write!(f, "operation:{id}"),
+            Self::Context(id) => write!(f, "context:{id}"),
+            Self::Task(id) => write!(f, "task:{id}"),
+            Self::Other(OtherSubject(text)) => f.write_str(text),
+        }
+    }
+}
+
+impl std::str::FromStr for Subject {
+    type Err = NotAnId;
+
+    fn from_str(text: &str) -> Result<Self, NotAnId> {
+        let (kind, id) = text.split_once(':').unwrap_or((text, ""));
+        match kind {
+            "log" if text == "log" => Ok(Self::Log),
+            "actor" => id.parse().map(Self::Actor),
+            "agent" => Alias::new(id).map(Self::Agent),
+            "operation" => OperationId::new(id).map(Self::Operation),
+            "context" => ContextId::new(id).map(Self::Context),
+            "task" => TaskId::new(id).map(Self::Task),
+            _ if !text.is_empty() && text.len() <= 2_048 => {
+                Ok(Self::Other(OtherSubject(text.into())))
+            }
+            _ => Err(NotAnId::new("a subject (1 to 2048 bytes)", text)),
+        }
+    }
+}
+
+impl Serialize for Subject {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Subject {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Cow::<'de, str>::deserialize(deserializer)?
+            .parse()
+            .map_err(de::Error::custom)
+    }
+}
+
+/// The A2A nouns that an event concerns; the columns of the indexes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Links {
+    /// The agent, by the alias that it had then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Alias>,
+    /// The A2A context. It names the event's thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<ContextId>,
+    /// The A2A task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+}
+
+impl Links {
+    /// Whether there is nothing to look up.
+    pub fn is_empty(&self) -> bool {
+        self.agent.is_none() && self.context.is_none() && self.task.is_none()
+    }
+}

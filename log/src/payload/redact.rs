@@ -1,0 +1,1 @@
+//! The only maker of payloads: what is secret is replaced before anything is stored.
