@@ -1,1 +1,4 @@
 //! What may happen next, and making it happen.
+
+pub mod secret;
+pub mod wire;

@@ -1,0 +1,1 @@
+//! The outside: what missive does to the world once the log says that it will.

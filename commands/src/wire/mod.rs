@@ -1,0 +1,14 @@
+//! A2A on the wire, without the wire: pure functions between bytes, plain values and facts.
+//!
+//! Everything that came from a peer is hostile until it is read here, and stays available as the
+//! exact text it was. Nothing in this module opens a connection, reads a clock or keeps state.
+
+pub mod facts;
+pub mod headers;
+pub mod json;
+pub mod normal;
+mod parse;
+pub mod state;
+pub mod text;
+pub mod version;
+pub mod violation;
