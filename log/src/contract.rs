@@ -29,6 +29,9 @@ pub const READ_RECORDS_MAX: usize = 4_096;
 /// The most batch ids that are remembered, newest first.
 pub const BATCHES_REMEMBERED: u64 = 65_536;
 
+/// About how many bytes one read of payload rows returns; a single larger row still comes whole.
+pub const READ_BYTES_MAX: usize = 4 << 20;
+
 /// A log: append, read, follow.
 pub trait Log: Send + Sync + Sized + 'static {
     /// Appends a batch; `Ok` means durable.
@@ -50,6 +53,14 @@ pub trait Log: Send + Sync + Sized + 'static {
 
     /// A payload, held against what its event committed to.
     fn payload(&self, of: PayloadRef) -> impl Future<Output = Result<Opened, ReadError>> + Send;
+
+    /// Payload rows as they are stored, in key order: those after `after` (a place and an index) up to
+    /// and with the place `through`, until about [`READ_BYTES_MAX`] are full. Empty: there are no more.
+    fn payload_rows(
+        &self,
+        after: (Seq, u16),
+        through: Seq,
+    ) -> impl Future<Output = Result<Vec<StoredPayload>, ReadError>> + Send;
 
     /// Everything after a place, and then whatever is appended, without polling.
     fn subscribe(self: &Arc<Self>, after: Seq) -> Subscription<Self> {
@@ -165,6 +176,17 @@ pub enum Opened {
     Erased(Seq),
     /// It is not there, and no event says that it was erased: an integrity fault.
     Missing,
+}
+
+/// A payload's row with its place, for verification and export in bulk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredPayload {
+    /// Whose.
+    pub seq: Seq,
+    /// Which.
+    pub index: u16,
+    /// The row, as [`crate::payload::row::decode`] reads it.
+    pub row: Vec<u8>,
 }
 
 /// Why nothing was appended.

@@ -16,7 +16,8 @@ pub mod payload;
 pub mod seam;
 
 pub use contract::{
-    AppendError, Appended, Batch, Expect, Head, Log, Opened, ReadError, Record, Subscription,
+    AppendError, Appended, Batch, Expect, Head, Log, Opened, ReadError, Record, StoredPayload,
+    Subscription,
 };
 pub use event::{Draft, Event, EventKind, Links, Origin, Subject, Timestamp};
 pub use payload::{Media, Payload, PayloadRef, Role};

@@ -9,6 +9,7 @@ use crate::event::{BatchId, Draft, Seq, Subject};
 use crate::payload::{self, PayloadRef, row};
 use crate::seam::Ids;
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
@@ -164,6 +165,33 @@ impl Log for MemoryLog {
             .take(READ_RECORDS_MAX)
             .filter_map(at)
             .collect())
+    }
+
+    async fn payload_rows(
+        &self,
+        after: (Seq, u16),
+        through: Seq,
+    ) -> Result<Vec<StoredPayload>, ReadError> {
+        let state = self.state();
+        let begin = Bound::Excluded(payload::key(after.0, after.1));
+        let end = Bound::Included(payload::key(through, u16::MAX));
+        let mut bytes = 0;
+        let mut rows = Vec::new();
+        if after.0 > through {
+            return Ok(rows);
+        }
+        for (key, row) in state.payloads.range((begin, end)) {
+            if bytes > 0 && bytes + row.len() > READ_BYTES_MAX {
+                break;
+            }
+            bytes += row.len();
+            rows.extend(payload::place(key).map(|(seq, index)| StoredPayload {
+                seq,
+                index,
+                row: row.clone(),
+            }));
+        }
+        Ok(rows)
     }
 
     fn head(&self) -> watch::Receiver<Head> {

@@ -181,3 +181,12 @@ pub(crate) fn key(seq: Seq, index: u16) -> [u8; 10] {
     rest.copy_from_slice(&index.to_be_bytes());
     key
 }
+
+/// Reads such a key.
+pub(crate) fn place(key: &[u8]) -> Option<(Seq, u16)> {
+    let (seq, index) = key.split_first_chunk::<8>()?;
+    Some((
+        Seq(u64::from_be_bytes(*seq)),
+        u16::from_be_bytes(index.try_into().ok()?),
+    ))
+}
