@@ -2,8 +2,8 @@
 
 use super::sequencer::{Sequencer, genesis_draft, thread_keys};
 use crate::contract::{
-    AppendError, Appended, BATCHES_REMEMBERED, Batch, Expect, Head, Log, Opened, READ_RECORDS_MAX,
-    ReadError, Record,
+    AppendError, Appended, BATCHES_REMEMBERED, Batch, Expect, Head, Log, Opened, READ_BYTES_MAX,
+    READ_RECORDS_MAX, ReadError, Record, StoredPayload,
 };
 use crate::event::{BatchId, Draft, Seq, Subject};
 use crate::payload::{self, PayloadRef, row};
