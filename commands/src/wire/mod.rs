@@ -3,9 +3,12 @@
 //! Everything that came from a peer is hostile until it is read here, and stays available as the
 //! exact text it was. Nothing in this module opens a connection, reads a clock or keeps state.
 
+pub mod card;
 pub mod facts;
 pub mod headers;
+pub mod host;
 pub mod json;
+pub mod negotiate;
 pub mod normal;
 mod parse;
 pub mod state;
