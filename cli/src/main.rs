@@ -1,3 +1,102 @@
-//! The command line of missive.
+//! The command line of missive: the edges of the house.
+//!
+//! Arguments, environment, files and terminals enter here and nowhere else; nothing is decided here.
+//! Nothing is started, opened or created before a command needs it, so that a run that only asks
+//! for the version costs no more than any other process.
 
-fn main() {}
+#![expect(
+    dead_code,
+    reason = "the commands that use the rest are connected to the log next"
+)]
+
+mod args;
+mod bug;
+mod command;
+mod config;
+#[cfg(test)]
+mod docs;
+mod environment;
+mod exit;
+mod failure;
+mod interrupt;
+mod render;
+mod seams;
+mod state;
+mod suggest;
+mod trace;
+
+use args::usage::{NotACommand, explain, wants_machine_output};
+use exit::ExitCode;
+use failure::Failure;
+use render::output::{Style, to_stderr};
+use render::{Mode, Output};
+use std::ffi::OsString;
+
+fn main() -> std::process::ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    // Errors of the arguments themselves must already have the form that was asked for.
+    let mode = if wants_machine_output(&arguments) {
+        Mode::Json
+    } else {
+        Mode::Human
+    };
+    bug::guard(mode, move || run(arguments, mode)).into()
+}
+
+fn run(arguments: Vec<OsString>, mode: Mode) -> ExitCode {
+    let colourless = arguments.iter().any(|argument| argument == "--no-color");
+    let cli = match args::parse(arguments) {
+        Ok(cli) => cli,
+        Err(error) => return answer(explain(&error), mode, colourless),
+    };
+    trace::start(&cli.globals);
+    let style = Style::of(&cli.globals, |name| std::env::var_os(name));
+    let mut output = Output::new(style);
+    let ended = command::run(&cli, &mut output);
+    // What was printed before a failure is still a result.
+    let printed = output.finish_blocking();
+    match ended.and_then(|code| printed.map(|()| code)) {
+        Ok(code) => code,
+        Err(failure) => {
+            let next = output.next_sequence();
+            to_stderr(&render::failure(
+                &failure,
+                style.mode,
+                next,
+                style.colour_errors,
+            ));
+            failure.exit()
+        }
+    }
+}
+
+/// Help, the version, or a usage error.
+fn answer(outcome: NotACommand, mode: Mode, colourless: bool) -> ExitCode {
+    let globals = args::global::Globals {
+        no_color: colourless,
+        ..Default::default()
+    };
+    let style = Style::of(&globals, |name| std::env::var_os(name));
+    let failure = match outcome {
+        NotACommand::Wrong(failure) => failure,
+        NotACommand::Asked(help) => {
+            let text = if style.colour {
+                help.ansi().to_string()
+            } else {
+                help.to_string()
+            };
+            match printed(text, style) {
+                Ok(()) => return ExitCode::Done,
+                Err(failure) => failure,
+            }
+        }
+    };
+    to_stderr(&render::failure(&failure, mode, 0, style.colour_errors));
+    failure.exit()
+}
+
+fn printed(text: String, style: Style) -> Result<(), Failure> {
+    let mut output = Output::new(style);
+    output.bytes_blocking(text.into_bytes())?;
+    output.finish_blocking()
+}

@@ -1,0 +1,218 @@
+//! `missive events`, `missive log` and `missive projection`: reading the record.
+
+use super::value::{alias, id, identifier, moment, origin};
+use missive_log::event::{Alias, OperationId, Origin, TaskId, Timestamp};
+
+/// The subcommands of `events`.
+#[derive(Debug, Clone, clap::Subcommand)]
+pub(crate) enum Events {
+    /// List events, oldest first
+    #[command(after_help = "Examples:
+  missive events list --limit 20
+  missive events list --agent weather --type 'a2a.send.*' --since 2026-12-01T00:00:00Z
+  missive events list --context c-9 --ndjson | jq .data.event.type")]
+    List(List),
+
+    /// Show one event with its payloads
+    #[command(after_help = "Examples:
+  missive events show 42
+  missive events show 0192f3a1c6e87b4f9d2e5a6b7c8d9e0f --json")]
+    Show(Show),
+
+    /// Follow the log as it grows
+    #[command(after_help = "Examples:
+  missive events tail
+  missive events tail --from-sequence 1 --type 'a2a.*' --ndjson")]
+    Tail(Tail),
+
+    /// Write events out, in a form that others can verify (jsonl) or read
+    #[command(after_help = "Examples:
+  missive events export > log.jsonl
+  missive events export --context c-9 --format jsonl > c-9.jsonl
+  missive events export --format csv --since 2026-12-01T00:00:00Z > december.csv")]
+    Export(Export),
+
+    /// Recompute every digest and report the first fault exactly
+    #[command(after_help = "Examples:
+  missive events verify
+  missive events verify --against 6f1d...:42:9ab3...
+  missive events verify --against head.txt --json")]
+    Verify(Verify),
+
+    /// Count events by type, agent and time
+    #[command(after_help = "Examples:
+  missive events stats
+  missive events stats --agent weather --json")]
+    Stats(Filter),
+}
+
+/// Which events; all conditions must hold.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Filter {
+    /// Events of this agent
+    #[arg(long, value_name = "ALIAS", value_parser = alias)]
+    pub(crate) agent: Option<Alias>,
+
+    /// Events of this context
+    #[arg(long, value_name = "ID|NAME", value_parser = identifier)]
+    pub(crate) context: Option<String>,
+
+    /// Events of this task
+    #[arg(long, value_name = "ID", value_parser = id::<TaskId>)]
+    pub(crate) task: Option<TaskId>,
+
+    /// Events of this operation
+    #[arg(long, value_name = "ID", value_parser = id::<OperationId>)]
+    pub(crate) operation: Option<OperationId>,
+
+    /// Events that came in this way
+    #[arg(long, alias = "source", value_parser = origin())]
+    pub(crate) origin: Option<Origin>,
+
+    /// Events of this type: exact, or a glob such as 'a2a.send.*'
+    #[arg(long = "type", value_name = "TYPE", value_parser = type_glob)]
+    pub(crate) kind: Option<String>,
+
+    /// Events from this moment on (RFC 3339)
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    pub(crate) since: Option<Timestamp>,
+
+    /// Events up to this moment (RFC 3339)
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    pub(crate) until: Option<Timestamp>,
+
+    /// Events after this place in the log
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) after_sequence: Option<u64>,
+
+    /// Keep the newest N of them
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+}
+
+/// `events list`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct List {
+    /// Which events.
+    #[command(flatten)]
+    pub(crate) filter: Filter,
+
+    /// Newest first
+    #[arg(long)]
+    pub(crate) reverse: bool,
+}
+
+/// `events show`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Show {
+    /// The place of the event in the log, or its id
+    #[arg(value_name = "SEQ|ID", value_parser = identifier)]
+    pub(crate) event: String,
+}
+
+/// `events tail`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Tail {
+    /// Which events; with --limit it ends after that many
+    #[command(flatten)]
+    pub(crate) filter: Filter,
+
+    /// Begin at this place instead of after the newest event
+    #[arg(long, value_name = "SEQ", conflicts_with = "after_sequence")]
+    pub(crate) from_sequence: Option<u64>,
+}
+
+/// `events export`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Export {
+    /// Which events.
+    #[command(flatten)]
+    pub(crate) filter: Filter,
+
+    /// What to write
+    #[arg(long, value_enum, default_value = "jsonl")]
+    pub(crate) format: ExportFormat,
+}
+
+/// The forms of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// Evidence: every record with its links, verifiable to the head, also when filtered
+    Jsonl,
+    /// One JSON document, for tools
+    Json,
+    /// A table without payloads, for spreadsheets
+    Csv,
+    /// `CloudEvents` 1.0, one a line, for pipelines
+    #[value(name = "cloudevents")]
+    CloudEvents,
+}
+
+/// `events verify`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Verify {
+    /// Compare with a head that was kept elsewhere: a file that holds it, or the head itself
+    #[arg(long, value_name = "FILE|LOG:SEQ:LINK")]
+    pub(crate) against: Option<String>,
+}
+
+/// The subcommands of `log`.
+#[derive(Debug, Clone, clap::Subcommand)]
+pub(crate) enum Log {
+    /// Print the line to keep elsewhere: with it, `events verify --against` shows that nothing changed
+    #[command(after_help = "Examples:
+  missive log head
+  missive log head > /mnt/elsewhere/head.txt")]
+    Head,
+
+    /// Accept a log that lost or changed events, for good and on the record
+    #[command(
+        name = "re-anchor",
+        after_help = "Examples:
+  missive log re-anchor --reason 'disk failure on 3 December, ticket 4711'"
+    )]
+    ReAnchor(ReAnchor),
+}
+
+/// `log re-anchor`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct ReAnchor {
+    /// Why; recorded and reported for ever
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: String,
+}
+
+/// The subcommands of `projection`.
+#[derive(Debug, Clone, clap::Subcommand)]
+pub(crate) enum Projection {
+    /// List the views with their versions and positions
+    #[command(after_help = "Examples:
+  missive projection list")]
+    List,
+
+    /// Rebuild the views in memory and compare them with the stored ones
+    #[command(after_help = "Examples:
+  missive projection verify
+  missive projection verify --json")]
+    Verify,
+
+    /// Drop the stored views and fold them from the log again
+    #[command(after_help = "Examples:
+  missive projection rebuild")]
+    Rebuild,
+}
+
+fn type_glob(text: &str) -> Result<String, String> {
+    let allowed = |byte: u8| {
+        byte.is_ascii_lowercase()
+            || byte.is_ascii_digit()
+            || matches!(byte, b'.' | b'_' | b'*' | b'?')
+    };
+    if !text.is_empty() && text.len() <= 100 && text.bytes().all(allowed) {
+        return Ok(text.to_owned());
+    }
+    Err(
+        "an event type is a dotted name such as a2a.send.requested, or a glob such as 'a2a.send.*'"
+            .to_owned(),
+    )
+}

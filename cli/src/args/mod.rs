@@ -1,0 +1,272 @@
+//! The command line as types: what can be asked for, not how it is done.
+//!
+//! Only commands that exist are here. Parsing has no effects: it reads no file, no variable and no
+//! state.
+
+pub(crate) mod agent;
+pub(crate) mod events;
+pub(crate) mod global;
+pub(crate) mod send;
+pub(crate) mod usage;
+pub(crate) mod value;
+
+use clap::{CommandFactory as _, FromArgMatches as _};
+use missive_log::event::{Alias, TaskId};
+use std::ffi::OsString;
+
+/// The whole command line.
+#[derive(Debug, Clone, clap::Parser)]
+#[command(
+    name = "missive",
+    version,
+    about = "The flight recorder and control plane for agent-to-agent (A2A) communication",
+    long_about = "The flight recorder and control plane for agent-to-agent (A2A) communication.
+
+Everything that leaves or reaches this machine, and every command that changes something, is first \
+an event in an append-only, hash-chained log. What every other command shows is folded from that log.",
+    after_help = "Examples:
+  missive demo
+  missive agent add weather https://weather.example
+  missive send weather 'Will it rain in Bern tomorrow?'
+  missive events list --agent weather
+  missive events verify",
+    subcommand_required = true,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    max_term_width = 100
+)]
+pub(crate) struct Cli {
+    /// Global flags.
+    #[command(flatten)]
+    pub(crate) globals: global::Globals,
+
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Clone, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Register, inspect and look up agents
+    #[command(
+        subcommand,
+        arg_required_else_help = true,
+        after_help = "Examples:
+  missive agent add weather https://weather.example
+  missive agent list"
+    )]
+    Agent(agent::Agent),
+
+    /// Send a message to an agent and print the answer
+    #[command(after_help = "Examples:
+  missive send weather 'Will it rain in Bern tomorrow?'
+  git diff | missive send reviewer --stdin --context release-7
+  missive send crm 'Update these' --file-bytes contacts.csv --mime text/csv
+  missive send planner --json-part '{\"budget\": 1200}' --wait --json
+  missive send http://127.0.0.1:7101 'echo hi' --bearer-token-env PY_TOKEN
+
+Exit codes: 0 done, 80 failed, 81 canceled, 83 input required, 84 auth required, 85 rejected,
+86 not known whether it arrived (see `missive doctor` and `missive retry`).")]
+    Send(Box<send::Send>),
+
+    /// Find out what became of an operation that a crash or a cut connection left in doubt
+    #[command(after_help = "Examples:
+  missive doctor
+  missive retry 0192f3a1c6e87b4f9d2e5a6b7c8d9e0f
+  missive retry 0192f3a1c6e87b4f9d2e5a6b7c8d9e0f --resend")]
+    Retry(send::Retry),
+
+    /// Look at the tasks that the log knows
+    #[command(
+        subcommand,
+        arg_required_else_help = true,
+        after_help = "Examples:
+  missive task get t-1"
+    )]
+    Task(Task),
+
+    /// Read, follow, export and verify the log
+    #[command(
+        subcommand,
+        arg_required_else_help = true,
+        after_help = "Examples:
+  missive events list --limit 20
+  missive events verify"
+    )]
+    Events(events::Events),
+
+    /// The head of the log, and what to do when the log was damaged
+    #[command(
+        subcommand,
+        arg_required_else_help = true,
+        after_help = "Examples:
+  missive log head"
+    )]
+    Log(events::Log),
+
+    /// The views that are folded from the log
+    #[command(
+        subcommand,
+        arg_required_else_help = true,
+        after_help = "Examples:
+  missive projection list
+  missive projection verify"
+    )]
+    Projection(events::Projection),
+
+    /// Check configuration, state, log, views, agents and unfinished operations
+    #[command(after_help = "Examples:
+  missive doctor
+  missive doctor --deep --json")]
+    Doctor(Doctor),
+
+    /// Take a tour in a throw-away home, with an agent inside this program
+    #[command(after_help = "Examples:
+  missive demo")]
+    Demo,
+
+    /// Print a completion script
+    #[command(after_help = "Examples:
+  missive completion bash > ~/.local/share/bash-completion/completions/missive
+  missive completion zsh > ~/.zfunc/_missive
+  missive completion fish > ~/.config/fish/completions/missive.fish")]
+    Completion(Completion),
+}
+
+/// The subcommands of `task`.
+#[derive(Debug, Clone, clap::Subcommand)]
+pub(crate) enum Task {
+    /// Show a task as the log knows it; nothing is requested
+    #[command(after_help = "Examples:
+  missive task get t-1
+  missive task get t-1 --agent planner --json")]
+    Get(TaskGet),
+}
+
+/// `task get`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct TaskGet {
+    /// The task's id
+    #[arg(value_name = "ID", value_parser = value::id::<TaskId>)]
+    pub(crate) task: TaskId,
+
+    /// The agent that the task belongs to, where several use the same id
+    #[arg(long, value_name = "ALIAS", value_parser = value::alias)]
+    pub(crate) agent: Option<Alias>,
+
+    /// Show at most this many messages of the history
+    #[arg(long, value_name = "N")]
+    pub(crate) history_length: Option<u32>,
+}
+
+/// `doctor`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Doctor {
+    /// Verify the whole log and rebuild the views for comparison
+    #[arg(long)]
+    pub(crate) deep: bool,
+}
+
+/// `completion`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Completion {
+    /// The shell to complete for
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// The clap tree, for completion and documents.
+pub(crate) fn tree() -> clap::Command {
+    Cli::command()
+}
+
+/// Parses the words of the process, the program's name first.
+pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let mut tree = tree();
+    let arguments = global::hoist(arguments);
+    let matches = tree.try_get_matches_from_mut(arguments)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut tree))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cli, Command, parse, tree};
+    use crate::args::send::{Part, Source};
+
+    fn parsed(line: &[&str]) -> Cli {
+        let words = std::iter::once(&"missive")
+            .chain(line)
+            .map(Into::into)
+            .collect();
+        parse(words).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn the_tree_is_sound() {
+        tree().debug_assert();
+    }
+
+    #[test]
+    fn global_flags_count_on_both_sides_of_the_subcommand() {
+        let cli = parsed(&[
+            "--header", "A: 1", "--json", "log", "head", "--header", "B: 2", "-q",
+        ]);
+
+        let names: Vec<&str> = cli
+            .globals
+            .header
+            .iter()
+            .map(|header| header.name.as_str())
+            .collect();
+        assert_eq!(names, ["A", "B"]);
+        assert!(cli.globals.json && cli.globals.quiet);
+    }
+
+    #[test]
+    fn parts_keep_their_order_and_a_media_type_describes_the_part_before_it() {
+        let cli = parsed(&[
+            "send",
+            "ada",
+            "--file",
+            "b",
+            "--mime",
+            "text/csv",
+            "--json-part",
+            "1",
+            "--part",
+            "text=x",
+            "--file-bytes",
+            "a",
+            "--mime",
+            "image/png",
+        ]);
+
+        let Command::Send(send) = cli.command else {
+            panic!("not a send")
+        };
+        let expected = [
+            (Source::File("b".into()), Some("text/csv")),
+            (Source::Json("1".to_owned()), None),
+            (Source::Text("x".to_owned()), None),
+            (Source::FileBytes("a".into()), Some("image/png")),
+        ];
+        let expected = expected.map(|(source, media_type)| Part {
+            source,
+            media_type: media_type.map(str::to_owned),
+        });
+        assert_eq!(send.parts.0, expected);
+    }
+
+    #[test]
+    fn a_message_after_two_dashes_may_look_like_a_flag() {
+        let cli = parsed(&["send", "ada", "--", "--header"]);
+
+        let Command::Send(send) = cli.command else {
+            panic!("not a send")
+        };
+        assert_eq!(
+            send.parts.0.first().unwrap().source,
+            Source::Message("--header".to_owned())
+        );
+    }
+}

@@ -1,0 +1,247 @@
+//! `missive send` and `missive retry`.
+//!
+//! The parts of a message keep the order in which they were typed, and `--mime` describes the part
+//! that stands before it.
+
+use super::value::{Pair, Target, binding, id, identifier};
+use clap::{Arg, ArgAction, ArgMatches};
+use missive_commands::wire::version::Binding;
+use missive_log::event::{MessageId, OperationId, TaskId};
+use std::path::PathBuf;
+
+/// `send`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Send {
+    /// A registered alias, or a URL for one-off use
+    pub(crate) agent: Target,
+
+    /// What is sent.
+    #[command(flatten)]
+    pub(crate) parts: Parts,
+
+    /// Metadata of the message (repeat)
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) metadata: Vec<Pair>,
+
+    /// Continue in this context; an unknown id starts a new context with that id
+    #[arg(long, value_name = "ID|NAME", value_parser = identifier)]
+    pub(crate) context: Option<String>,
+
+    /// Continue this task
+    #[arg(long, value_name = "ID", value_parser = id::<TaskId>)]
+    pub(crate) task: Option<TaskId>,
+
+    /// Point the agent to an earlier task (repeat)
+    #[arg(long, value_name = "ID", value_parser = id::<TaskId>)]
+    pub(crate) reference_task: Vec<TaskId>,
+
+    /// A media type that the answer may have (repeat)
+    #[arg(long, value_name = "MIME", value_parser = media_type)]
+    pub(crate) accepted_output_mode: Vec<String>,
+
+    /// How many messages of the task's history the answer should hold
+    #[arg(long, value_name = "N")]
+    pub(crate) history_length: Option<u32>,
+
+    /// Take the task as it is right after it started, without waiting for its end
+    #[arg(long, conflicts_with = "wait")]
+    pub(crate) return_immediately: bool,
+
+    /// Use this message id instead of a new one
+    #[arg(long, value_name = "ID", value_parser = id::<MessageId>)]
+    pub(crate) message_id: Option<MessageId>,
+
+    /// Use this binding
+    #[arg(long, value_parser = binding())]
+    pub(crate) binding: Option<Binding>,
+
+    /// Ask for the task until it ends, or needs input or authentication
+    #[arg(long)]
+    pub(crate) wait: bool,
+}
+
+/// `retry`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Retry {
+    /// The operation that `doctor` lists as in doubt
+    #[arg(value_parser = id::<OperationId>)]
+    pub(crate) operation: OperationId,
+
+    /// Send again with the same message id if the agent cannot say whether it has the message
+    #[arg(long)]
+    pub(crate) resend: bool,
+}
+
+/// One part of a message, before its bytes were read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Where its content comes from.
+    pub(crate) source: Source,
+    /// The media type that `--mime` gave it.
+    pub(crate) media_type: Option<String>,
+}
+
+/// Where the content of a part comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// The positional message.
+    Message(String),
+    /// `--part text=`.
+    Text(String),
+    /// `--stdin`: all of standard input, as text.
+    Stdin,
+    /// `--file`: a reference to a local file.
+    File(PathBuf),
+    /// `--file-bytes`: the content of a local file.
+    FileBytes(PathBuf),
+    /// `--json-part`: the JSON text exactly as it was typed.
+    Json(String),
+}
+
+/// The parts in the order in which they were typed; at least one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Parts(pub(crate) Vec<Part>);
+
+impl clap::Args for Parts {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        let many = |id: &'static str| Arg::new(id).long(id).action(ArgAction::Append);
+        command
+            .arg(
+                Arg::new("message")
+                    .value_name("MESSAGE")
+                    .help("The message, as text"),
+            )
+            .arg(
+                Arg::new("stdin")
+                    .long("stdin")
+                    .action(ArgAction::SetTrue)
+                    .help("Read a text part from standard input"),
+            )
+            .arg(
+                many("part")
+                    .value_name("text=TEXT")
+                    .value_parser(text_part)
+                    .help("A text part (repeat)"),
+            )
+            .arg(
+                many("file")
+                    .value_name("PATH")
+                    .value_parser(clap::value_parser!(PathBuf))
+                    .help("A part that refers to a local file by its file:// URL (repeat)"),
+            )
+            .arg(
+                many("file-bytes")
+                    .value_name("PATH")
+                    .value_parser(clap::value_parser!(PathBuf))
+                    .help("A part that holds the bytes of a local file (repeat)"),
+            )
+            .arg(
+                many("json-part")
+                    .value_name("JSON")
+                    .help("A part that holds this JSON value (repeat)"),
+            )
+            .arg(
+                many("mime")
+                    .value_name("TYPE")
+                    .value_parser(media_type)
+                    .help("The media type of the part before it (repeat)"),
+            )
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+impl clap::FromArgMatches for Parts {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut found: Vec<(usize, Source)> = Vec::new();
+        found.extend(
+            typed::<String>(matches, "message").map(|(at, text)| (at, Source::Message(text))),
+        );
+        found.extend(typed::<String>(matches, "part").map(|(at, text)| (at, Source::Text(text))));
+        found.extend(typed::<PathBuf>(matches, "file").map(|(at, path)| (at, Source::File(path))));
+        found.extend(
+            typed::<PathBuf>(matches, "file-bytes").map(|(at, path)| (at, Source::FileBytes(path))),
+        );
+        found.extend(
+            typed::<String>(matches, "json-part").map(|(at, json)| (at, Source::Json(json))),
+        );
+        if matches.get_flag("stdin") {
+            let at = matches.index_of("stdin").unwrap_or(usize::MAX);
+            found.push((at, Source::Stdin));
+        }
+        found.sort_by_key(|(at, _)| *at);
+        let mut parts: Vec<(usize, Part)> = found
+            .into_iter()
+            .map(|(at, source)| {
+                (
+                    at,
+                    Part {
+                        source,
+                        media_type: None,
+                    },
+                )
+            })
+            .collect();
+        for (at, media_type) in typed::<String>(matches, "mime") {
+            match parts.iter_mut().rev().find(|(place, _)| *place < at) {
+                Some((_, part)) if part.media_type.is_none() => part.media_type = Some(media_type),
+                Some(_) => return Err(wrong("there are two --mime for one part")),
+                None => return Err(wrong("--mime stands before the part that it describes")),
+            }
+        }
+        if parts.is_empty() {
+            return Err(wrong(
+                "there is nothing to send: no message, no --stdin, no part, no file",
+            ));
+        }
+        Ok(Self(parts.into_iter().map(|(_, part)| part).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// The values of one flag, each with its place on the command line.
+fn typed<T: Clone + std::marker::Send + Sync + 'static>(
+    matches: &ArgMatches,
+    flag: &str,
+) -> impl Iterator<Item = (usize, T)> {
+    let places = matches.indices_of(flag).into_iter().flatten();
+    let values = matches.get_many::<T>(flag).into_iter().flatten().cloned();
+    places.zip(values).collect::<Vec<_>>().into_iter()
+}
+
+fn wrong(why: &str) -> clap::Error {
+    clap::Error::raw(clap::error::ErrorKind::ValueValidation, why)
+}
+
+fn text_part(text: &str) -> Result<String, String> {
+    match text.split_once('=') {
+        Some(("text", value)) => Ok(value.to_owned()),
+        Some(_) | None => {
+            Err("a part is written text=TEXT; files and JSON have their own flags".to_owned())
+        }
+    }
+}
+
+/// `type/subtype`, optionally with parameters; `*` is allowed on both sides for what is accepted.
+fn media_type(text: &str) -> Result<String, String> {
+    let essence = text.split(';').next().unwrap_or_default().trim();
+    let token = |part: &str| {
+        !part.is_empty()
+            && part
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+    };
+    let plain = text.len() <= 255 && text.chars().all(|letter| !letter.is_control());
+    match essence.split_once('/') {
+        Some((kind, subtype)) if plain && token(kind) && token(subtype) => Ok(text.to_owned()),
+        Some(_) | None => {
+            Err("a media type is written type/subtype, such as text/markdown".to_owned())
+        }
+    }
+}

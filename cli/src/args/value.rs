@@ -1,0 +1,350 @@
+//! The values that flags take: durations, aliases, pairs, headers.
+//!
+//! Every parser here says what is wrong without repeating a value that could be a secret.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use missive_commands::wire::version::Binding;
+use missive_log::event::id::{NotAnId, PEER_ID_BYTES_MAX};
+use missive_log::event::{Alias, Origin, Timestamp};
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// Why a value was refused; clap puts the flag in front of it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Refused(String);
+
+fn refuse<T>(why: impl Into<String>) -> Result<T, Refused> {
+    Err(Refused(why.into()))
+}
+
+/// The longest time that a flag or a configuration key takes: 30 days.
+const DURATION_SECONDS_MAX: u64 = 30 * 24 * 3600;
+
+/// Parses `500ms`, `30s`, `2m` or `1h`.
+pub(crate) fn duration(text: &str) -> Result<Duration, Refused> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let unit = text.get(digits.len()..).unwrap_or_default();
+    let milliseconds_each: u64 = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "" => return refuse("a duration needs a unit, such as `500ms`, `30s`, `2m` or `1h`"),
+        _ => return refuse("a duration is written like `500ms`, `30s`, `2m` or `1h`"),
+    };
+    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let count = if plain {
+        digits.parse::<u64>().ok()
+    } else {
+        None
+    };
+    let Some(count) = count else {
+        return refuse(
+            "a duration is a whole number and a unit, such as `500ms`, `30s`, `2m` or `1h`",
+        );
+    };
+    match count.checked_mul(milliseconds_each) {
+        Some(0) => refuse("a duration must be longer than nothing"),
+        Some(total) if total <= DURATION_SECONDS_MAX * 1_000 => Ok(Duration::from_millis(total)),
+        Some(_) | None => refuse("a duration is at most 30 days (`720h`)"),
+    }
+}
+
+/// Parses a name that people look things up by: `[a-z0-9][a-z0-9._-]{0,62}`.
+pub(crate) fn alias(text: &str) -> Result<Alias, Refused> {
+    let text = name(text)?;
+    Alias::new(text).map_err(|why| Refused(why.to_string()))
+}
+
+/// Checks a name against `[a-z0-9][a-z0-9._-]{0,62}`.
+pub(crate) fn name(text: &str) -> Result<&str, Refused> {
+    let alphanumeric = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let starts = text.bytes().next().is_some_and(alphanumeric);
+    let rest = text
+        .bytes()
+        .all(|byte| alphanumeric(byte) || matches!(byte, b'.' | b'_' | b'-'));
+    if starts && rest && text.len() <= 63 {
+        return Ok(text);
+    }
+    refuse(
+        "a name has 1 to 63 of the characters a-z, 0-9, `.`, `_` and `-`, and starts with a letter \
+         or a digit",
+    )
+}
+
+/// Whom to talk to: a registered alias, or a URL for one-off use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// A registered agent.
+    Alias(Alias),
+    /// An address that is used once and not registered. It is not validated here.
+    Url(String),
+}
+
+impl FromStr for Target {
+    type Err = Refused;
+
+    fn from_str(text: &str) -> Result<Self, Refused> {
+        if text.contains("://") {
+            return Ok(Self::Url(text.to_owned()));
+        }
+        match alias(text) {
+            Ok(alias) => Ok(Self::Alias(alias)),
+            Err(_) => refuse(
+                "an agent is an alias (a-z, 0-9, `.`, `_`, `-`) or an absolute http or https URL",
+            ),
+        }
+    }
+}
+
+/// `KEY=VALUE`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pair {
+    /// What stands before the first `=`; never empty.
+    pub(crate) key: String,
+    /// Everything after it; may be empty and may hold further `=`.
+    pub(crate) value: String,
+}
+
+impl FromStr for Pair {
+    type Err = Refused;
+
+    fn from_str(text: &str) -> Result<Self, Refused> {
+        match text.split_once('=') {
+            Some((key, value)) if !key.trim().is_empty() => Ok(Self {
+                key: key.trim().to_owned(),
+                value: value.to_owned(),
+            }),
+            Some(_) | None => refuse("this must be written KEY=VALUE, with a key"),
+        }
+    }
+}
+
+/// A value that is never shown: no `Debug` of its text, no `Display`, no `Serialize`.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Hidden(String);
+
+impl Hidden {
+    /// Hands the text over to the request that it is meant for.
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hidden(..)")
+    }
+}
+
+/// `Name: value`, for one run and never stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Header {
+    /// The field name as it was typed: an HTTP token.
+    pub(crate) name: String,
+    /// The field value, which may be a credential.
+    pub(crate) value: Hidden,
+}
+
+impl FromStr for Header {
+    type Err = Refused;
+
+    fn from_str(text: &str) -> Result<Self, Refused> {
+        let Some((name, value)) = text.split_once(':') else {
+            return refuse("a header is written 'Name: value' (the value is not repeated here)");
+        };
+        let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+        if name.is_empty() || !name.bytes().all(token) {
+            return refuse("the name of the header holds characters that HTTP does not allow");
+        }
+        let value = value.trim_matches([' ', '\t']);
+        if value
+            .chars()
+            .any(|letter| letter != '\t' && letter.is_control())
+        {
+            return refuse("the value of the header holds control characters or line breaks");
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            value: Hidden(value.to_owned()),
+        })
+    }
+}
+
+/// The name of an environment variable.
+pub(crate) fn variable(text: &str) -> Result<String, Refused> {
+    let starts = text
+        .bytes()
+        .next()
+        .is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+    if starts
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    {
+        return Ok(text.to_owned());
+    }
+    // A pasted token is the usual mistake here.
+    refuse("this takes the name of an environment variable, not its value (which is not repeated)")
+}
+
+/// Parses one of the doors by which events enter the log, and lists them in the help.
+pub(crate) fn origin() -> impl TypedValueParser<Value = Origin> {
+    PossibleValuesParser::new(Origin::ALL.map(Origin::as_str)).try_map(|name| {
+        let found = Origin::ALL
+            .into_iter()
+            .find(|origin| origin.as_str() == name);
+        found.ok_or_else(|| Refused("no such origin".to_owned()))
+    })
+}
+
+/// Parses a moment in RFC 3339.
+pub(crate) fn moment(text: &str) -> Result<Timestamp, Refused> {
+    match Timestamp::parse_rfc3339(text) {
+        Some(moment) => Ok(moment),
+        None => refuse("a time is written in RFC 3339, such as 2026-12-01T09:30:00Z"),
+    }
+}
+
+/// Parses one of the bindings of A2A, and lists them in the help.
+pub(crate) fn binding() -> impl TypedValueParser<Value = Binding> {
+    PossibleValuesParser::new(Binding::ALL.map(Binding::name))
+        .try_map(|name| Binding::parse(&name).ok_or_else(|| Refused("no such binding".to_owned())))
+}
+
+/// `Major.Minor`, such as `1.0`.
+pub(crate) fn protocol_version(text: &str) -> Result<String, Refused> {
+    let number = |part: &str| {
+        !part.is_empty() && part.len() <= 4 && part.bytes().all(|b| b.is_ascii_digit())
+    };
+    match text.split_once('.') {
+        Some((major, minor)) if number(major) && number(minor) => Ok(text.to_owned()),
+        Some(_) | None => refuse("a protocol version is written Major.Minor, such as `1.0`"),
+    }
+}
+
+/// An identifier that a peer or missive gave out: opaque, but one line and bounded.
+pub(crate) fn identifier(text: &str) -> Result<String, Refused> {
+    if text.is_empty() || text.len() > PEER_ID_BYTES_MAX {
+        return refuse(format!("an identifier has 1 to {PEER_ID_BYTES_MAX} bytes"));
+    }
+    if text.chars().any(char::is_control) {
+        return refuse("an identifier holds no control characters");
+    }
+    Ok(text.to_owned())
+}
+
+/// A typed identifier that the log knows.
+pub(crate) fn id<T: FromStr<Err = NotAnId>>(text: &str) -> Result<T, Refused> {
+    identifier(text)?
+        .parse()
+        .map_err(|why: NotAnId| Refused(format!("this is not {}", why.expected)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Header, Pair, Target, alias, duration, protocol_version, variable};
+    use std::time::Duration;
+
+    #[test]
+    fn durations_have_a_unit_and_a_bound() {
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("30s"), Ok(Duration::from_secs(30)));
+        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        assert_eq!(duration("1h"), Ok(Duration::from_secs(3600)));
+
+        for wrong in [
+            "",
+            "30",
+            "s",
+            "-1s",
+            "1.5s",
+            "1d",
+            "0s",
+            "1 s",
+            "+1s",
+            "721h",
+            "1é",
+            "99999999999999999999s",
+        ] {
+            assert!(duration(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn aliases_are_short_lower_case_names() {
+        for good in ["a", "0", "ada", "a.b_c-d", &"a".repeat(63)] {
+            assert!(alias(good).is_ok(), "{good:?}");
+        }
+
+        for wrong in [
+            "",
+            "Ada",
+            ".a",
+            "-a",
+            "a b",
+            "ä",
+            "a/b",
+            "a\u{1b}",
+            &"a".repeat(64),
+        ] {
+            assert!(alias(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_target_with_a_scheme_is_a_url() {
+        assert_eq!("http://h".parse(), Ok(Target::Url("http://h".to_owned())));
+        assert!(matches!("ada".parse(), Ok(Target::Alias(_))));
+        assert!("h:80".parse::<Target>().is_err());
+    }
+
+    #[test]
+    fn a_pair_splits_at_the_first_equals_sign() {
+        let pair: Pair = "k=a=b".parse().unwrap();
+
+        assert_eq!((pair.key.as_str(), pair.value.as_str()), ("k", "a=b"));
+        assert!("=v".parse::<Pair>().is_err());
+        assert!("kv".parse::<Pair>().is_err());
+    }
+
+    #[test]
+    fn no_way_to_print_a_header_shows_its_value() {
+        let header: Header = "X-Api-Key:  s3cret ".parse().unwrap();
+
+        assert_eq!(header.value.reveal(), "s3cret");
+        assert!(!format!("{header:?}").contains("s3cret"));
+        for wrong in [
+            "s3cret",
+            ": s3cret",
+            "X Y: s3cret",
+            "X: s3cret\r\nY: z",
+            "X: s3cret\u{7f}",
+        ] {
+            let refused = wrong.parse::<Header>().unwrap_err();
+            assert!(!refused.to_string().contains("s3cret"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_token_in_place_of_a_variable_name_is_not_repeated() {
+        assert_eq!(variable("PY_TOKEN"), Ok("PY_TOKEN".to_owned()));
+        assert!(
+            !variable("Bearer s3cret")
+                .unwrap_err()
+                .to_string()
+                .contains("s3cret")
+        );
+        assert!(variable("").is_err());
+    }
+
+    #[test]
+    fn a_protocol_version_has_two_numbers() {
+        assert!(protocol_version("1.0").is_ok());
+        for wrong in ["1", "1.0.1", "v1.0", "1.", ".0", ""] {
+            assert!(protocol_version(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! What the user is told when a command does not end well.
+//!
+//! A failure carries its exit code, one lower-case fragment that follows "missive: ", the causes
+//! under it, and hints. Hints exist only here, at the edge, because only here is it known what the
+//! user typed. A failure never holds a secret: whoever builds one passes names, not values.
+
+use crate::exit::ExitCode;
+
+/// An error as it is shown, by [`crate::render::failure`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    exit: ExitCode,
+    detail: Option<&'static str>,
+    message: String,
+    sources: Vec<String>,
+    hints: Vec<String>,
+}
+
+impl Failure {
+    /// A failure without causes and hints.
+    pub(crate) fn new(exit: ExitCode, message: impl Into<String>) -> Self {
+        Self {
+            exit,
+            detail: None,
+            message: message.into(),
+            sources: Vec::new(),
+            hints: Vec::new(),
+        }
+    }
+
+    /// Takes message and causes from an error and its `source` chain.
+    pub(crate) fn from_error(exit: ExitCode, error: &dyn std::error::Error) -> Self {
+        Self::new(exit, error.to_string()).caused_by(error.source())
+    }
+
+    /// Wrong arguments: exit code 64.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(ExitCode::Usage, message)
+    }
+
+    /// An invalid configuration or state folder: exit code 78.
+    pub(crate) fn config(message: impl Into<String>) -> Self {
+        Self::new(ExitCode::Config, message)
+    }
+
+    /// A local file that cannot be read or written: exit code 74.
+    pub(crate) fn io(message: impl Into<String>, error: &std::io::Error) -> Self {
+        Self::new(ExitCode::Io, message).caused_by(Some(error))
+    }
+
+    /// The part of the machine-readable code after the category.
+    pub(crate) fn detail(mut self, detail: &'static str) -> Self {
+        self.detail = Some(detail);
+        self
+    }
+
+    /// Adds an error and everything under it as causes. A cause that says the same as the line
+    /// above it is left out.
+    pub(crate) fn caused_by(mut self, error: Option<&dyn std::error::Error>) -> Self {
+        let mut next = error;
+        while let Some(cause) = next {
+            let text = cause.to_string();
+            if self.sources.last().unwrap_or(&self.message) != &text {
+                self.sources.push(text);
+            }
+            next = cause.source();
+        }
+        self
+    }
+
+    /// Adds what the user can do about it.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Adds a hint if there is one.
+    pub(crate) fn hint_if(self, hint: Option<String>) -> Self {
+        match hint {
+            Some(hint) => self.hint(hint),
+            None => self,
+        }
+    }
+
+    /// How the process ends.
+    pub(crate) fn exit(&self) -> ExitCode {
+        self.exit
+    }
+
+    /// The lower-case fragment that follows "missive: ".
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The causes, outermost first.
+    pub(crate) fn sources(&self) -> &[String] {
+        &self.sources
+    }
+
+    /// What the user can do about it.
+    pub(crate) fn hints(&self) -> &[String] {
+        &self.hints
+    }
+
+    /// `missive::<category>` or `missive::<category>::<detail>`.
+    pub(crate) fn code(&self) -> String {
+        let category = self.exit.category();
+        match self.detail {
+            Some(detail) => format!("missive::{category}::{detail}"),
+            None => format!("missive::{category}"),
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! Where results, notes and failures of one run go.
+
+use super::page::Page;
+use super::sink::{Reader, Sink};
+use super::{Lines, Mode, Report, envelope};
+use crate::args::global::Globals;
+use crate::exit::ExitCode;
+use crate::failure::Failure;
+use missive_commands::config;
+use std::io::{IsTerminal as _, Write as _};
+
+/// What the flags, the variables and the terminals of this run ask for.
+#[derive(Debug, Clone, Copy, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts about the surroundings"
+)]
+pub(crate) struct Style {
+    /// Text, JSON or NDJSON.
+    pub(crate) mode: Mode,
+    /// Nothing but errors and machine output.
+    pub(crate) quiet: bool,
+    /// Colour on stdout.
+    pub(crate) colour: bool,
+    /// Colour on stderr.
+    pub(crate) colour_errors: bool,
+    /// Standard output is a terminal.
+    pub(crate) terminal: bool,
+    /// Standard error is a terminal.
+    pub(crate) terminal_errors: bool,
+}
+
+impl Style {
+    /// Looks at flags, at `NO_COLOR` and `TERM`, and at both terminals.
+    pub(crate) fn of(
+        globals: &Globals,
+        variable: impl Fn(&str) -> Option<std::ffi::OsString>,
+    ) -> Self {
+        let mode = match (globals.json, globals.ndjson) {
+            (_, true) => Mode::Ndjson,
+            (true, false) => Mode::Json,
+            (false, false) => Mode::Human,
+        };
+        let plain = globals.no_color
+            || variable("NO_COLOR").is_some_and(|value| !value.is_empty())
+            || variable("TERM").is_some_and(|value| value == "dumb");
+        let terminal = std::io::stdout().is_terminal();
+        let terminal_errors = std::io::stderr().is_terminal();
+        Self {
+            mode,
+            quiet: globals.quiet,
+            colour: terminal && !plain,
+            colour_errors: terminal_errors && !plain,
+            terminal,
+            terminal_errors,
+        }
+    }
+}
+
+/// Standard output and standard error of one run.
+#[derive(Debug)]
+pub(crate) struct Output {
+    style: Style,
+    sink: Option<Sink>,
+    /// The sequence number of the next line of NDJSON.
+    next: u64,
+}
+
+impl Output {
+    /// Nothing is written, and no thread started, before there is something to write.
+    pub(crate) fn new(style: Style) -> Self {
+        Self {
+            style,
+            sink: None,
+            next: 0,
+        }
+    }
+
+    /// What the configuration says, where no flag said it.
+    pub(crate) fn configure(&mut self, configured: config::Output) {
+        if self.style.mode == Mode::Human {
+            self.style.mode = match configured.format {
+                config::Format::Human => Mode::Human,
+                config::Format::Json => Mode::Json,
+                config::Format::Ndjson => Mode::Ndjson,
+            };
+        }
+        self.style.colour &= configured.colour;
+        self.style.colour_errors &= configured.colour;
+    }
+
+    /// How this run writes.
+    pub(crate) fn style(&self) -> Style {
+        self.style
+    }
+
+    /// The sequence number that the next line of NDJSON gets.
+    pub(crate) fn next_sequence(&self) -> u64 {
+        self.next
+    }
+
+    /// Prints a result.
+    pub(crate) async fn report<R: Report>(&mut self, report: &R) -> Result<Reader, Failure> {
+        let bytes = self.rendered(report)?;
+        self.bytes(bytes).await
+    }
+
+    /// Prints bytes as they are: an export, an answer that goes to a file.
+    pub(crate) async fn bytes(&mut self, bytes: Vec<u8>) -> Result<Reader, Failure> {
+        if bytes.is_empty() {
+            return Ok(Reader::Listening);
+        }
+        Ok(self.sink()?.write(bytes).await)
+    }
+
+    /// The same outside a runtime.
+    pub(crate) fn bytes_blocking(&mut self, bytes: Vec<u8>) -> Result<Reader, Failure> {
+        Ok(self.sink()?.write_blocking(bytes))
+    }
+
+    /// Says something on stderr that is neither result nor failure. With machine output or
+    /// `--quiet` it is not said.
+    pub(crate) fn note(&self, text: &str) {
+        if self.style.quiet || self.style.mode != Mode::Human {
+            return;
+        }
+        let mut page = Page::new(self.style.colour_errors);
+        page.line(text);
+        to_stderr(&page.into_text());
+    }
+
+    /// Says what the user must know even with machine output, such as a log that does not verify.
+    pub(crate) fn warn(&self, text: &str) {
+        let mut page = Page::new(self.style.colour_errors);
+        page.spans(&[
+            (super::Tint::Warning, "missive: warning: "),
+            (super::Tint::Plain, text),
+        ]);
+        to_stderr(&page.into_text());
+    }
+
+    /// Waits until everything that was printed has been taken.
+    pub(crate) async fn finish(&mut self) -> Result<(), Failure> {
+        match self.sink.take() {
+            Some(sink) => sink.finish().await.map_err(|error| unwritable(&error)),
+            None => Ok(()),
+        }
+    }
+
+    /// The same outside a runtime.
+    pub(crate) fn finish_blocking(&mut self) -> Result<(), Failure> {
+        match self.sink.take() {
+            Some(sink) => sink.finish_blocking().map_err(|error| unwritable(&error)),
+            None => Ok(()),
+        }
+    }
+
+    fn sink(&mut self) -> Result<&Sink, Failure> {
+        let sink = match self.sink.take() {
+            Some(sink) => sink,
+            None => Sink::start(std::io::stdout()).map_err(|error| unwritable(&error))?,
+        };
+        Ok(self.sink.insert(sink))
+    }
+
+    fn rendered<R: Report>(&mut self, report: &R) -> Result<Vec<u8>, Failure> {
+        let failed = |error: serde_json::Error| Failure::from_error(ExitCode::Internal, &error);
+        let bytes = match self.style.mode {
+            Mode::Human if self.style.quiet => return Ok(Vec::new()),
+            Mode::Human => {
+                let mut page = Page::new(self.style.colour);
+                report.human(&mut page);
+                return Ok(page.into_text().into_bytes());
+            }
+            Mode::Json => {
+                envelope::encode(report.kind(), report.ok(), None, report).map_err(failed)?
+            }
+            Mode::Ndjson => {
+                let mut lines = Lines {
+                    bytes: Vec::new(),
+                    next: self.next,
+                };
+                report.lines(&mut lines).map_err(failed)?;
+                self.next = lines.next;
+                lines.bytes
+            }
+        };
+        Ok(if self.style.terminal {
+            envelope::for_terminal(&bytes).into_bytes()
+        } else {
+            bytes
+        })
+    }
+}
+
+/// Writes to stderr. Where even that is impossible, nobody can be told.
+pub(crate) fn to_stderr(text: &str) {
+    std::io::stderr().write_all(text.as_bytes()).ok();
+}
+
+fn unwritable(error: &std::io::Error) -> Failure {
+    Failure::io("standard output cannot be written", error).detail("stdout")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Output, Style};
+    use crate::render::{Kind, Lines, Mode, Page, Report};
+    use serde::Serialize;
+
+    #[derive(Serialize)]
+    struct Names {
+        names: Vec<&'static str>,
+    }
+
+    #[derive(Serialize)]
+    struct Name {
+        name: &'static str,
+    }
+
+    impl Report for Names {
+        fn kind(&self) -> Kind {
+            Kind::AgentList
+        }
+        fn human(&self, page: &mut Page) {
+            self.names.iter().for_each(|name| page.line(name));
+        }
+        fn lines(&self, lines: &mut Lines) -> Result<(), serde_json::Error> {
+            self.names
+                .iter()
+                .try_for_each(|name| lines.push(Kind::AgentList, true, &Name { name }))
+        }
+    }
+
+    fn printed(mode: Mode, quiet: bool) -> String {
+        let mut output = Output::new(Style {
+            mode,
+            quiet,
+            ..Style::default()
+        });
+        let report = Names {
+            names: vec!["ada", "grace"],
+        };
+
+        let mut bytes = output.rendered(&report).unwrap();
+        bytes.extend(output.rendered(&report).unwrap());
+
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn a_list_is_lines_a_document_or_one_envelope_per_item() {
+        insta::assert_snapshot!(printed(Mode::Human, false), @r"
+        ada
+        grace
+        ada
+        grace
+        ");
+        insta::assert_snapshot!(printed(Mode::Json, false), @r#"
+        {"schema_version":"missive.output.v1","ok":true,"kind":"agent_list","data":{"names":["ada","grace"]}}
+        {"schema_version":"missive.output.v1","ok":true,"kind":"agent_list","data":{"names":["ada","grace"]}}
+        "#);
+        insta::assert_snapshot!(printed(Mode::Ndjson, false), @r#"
+        {"schema_version":"missive.output.v1","ok":true,"kind":"agent_list","sequence":0,"data":{"name":"ada"}}
+        {"schema_version":"missive.output.v1","ok":true,"kind":"agent_list","sequence":1,"data":{"name":"grace"}}
+        {"schema_version":"missive.output.v1","ok":true,"kind":"agent_list","sequence":2,"data":{"name":"ada"}}
+        {"schema_version":"missive.output.v1","ok":true,"kind":"agent_list","sequence":3,"data":{"name":"grace"}}
+        "#);
+    }
+
+    #[test]
+    fn quiet_silences_people_and_not_programs() {
+        assert_eq!(printed(Mode::Human, true), "");
+        assert!(printed(Mode::Json, true).contains("agent_list"));
+    }
+}
