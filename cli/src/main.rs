@@ -25,7 +25,7 @@ mod state;
 mod suggest;
 mod trace;
 
-use args::usage::{NotACommand, explain, wants_machine_output};
+use args::usage::{NotACommand, wants_machine_output};
 use exit::ExitCode;
 use failure::Failure;
 use render::output::{Style, to_stderr};
@@ -47,7 +47,7 @@ fn run(arguments: Vec<OsString>, mode: Mode) -> ExitCode {
     let colourless = arguments.iter().any(|argument| argument == "--no-color");
     let cli = match args::parse(arguments) {
         Ok(cli) => cli,
-        Err(error) => return answer(explain(&error), mode, colourless),
+        Err(outcome) => return answer(outcome, mode, colourless),
     };
     trace::start(&cli.globals);
     let style = Style::of(&cli.globals, |name| std::env::var_os(name));
@@ -58,7 +58,7 @@ fn run(arguments: Vec<OsString>, mode: Mode) -> ExitCode {
     match ended.and_then(|code| printed.map(|()| code)) {
         Ok(code) => code,
         Err(failure) => {
-            let next = output.next_sequence();
+            let (style, next) = (output.style(), output.next_sequence());
             to_stderr(&render::failure(
                 &failure,
                 style.mode,

@@ -49,7 +49,8 @@ impl Folders {
                     "MISSIVE_HOME is `{}`, which is not an absolute path",
                     home.display()
                 ))
-                .detail("home"));
+                .detail("home")
+                .hint("set it to an absolute path, or unset it"));
             }
             return Ok(Self {
                 data: home.clone(),

@@ -39,7 +39,7 @@ pub(crate) fn hint(typed: &str, noun: &str, choices: &[&str]) -> Option<String> 
     }
     let shown: Vec<String> = choices
         .iter()
-        .take(8)
+        .take(12)
         .map(|choice| format!("`{choice}`"))
         .collect();
     let (last, first) = shown.split_last()?;
@@ -127,10 +127,14 @@ mod tests {
             Some("the only known agent is `grace`")
         );
         assert_eq!(hint("alan", "agent", &[]), None);
-        let many = ["b1", "b2", "b3", "b4", "b5", "b6", "b7", "b8", "b9"];
+        let many = [
+            "b1", "b2", "b3", "b4", "b5", "b6", "b7", "b8", "b9", "b10", "b11", "b12", "b13",
+        ];
         assert_eq!(
             hint("zebra", "agent", &many).as_deref(),
-            Some("known agents are `b1`, `b2`, `b3`, `b4`, `b5`, `b6`, `b7`, `b8` and 1 more")
+            Some(
+                "known agents are `b1`, `b2`, `b3`, `b4`, `b5`, `b6`, `b7`, `b8`, `b9`, `b10`, `b11`, `b12` and 1 more"
+            )
         );
     }
 }

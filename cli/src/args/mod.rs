@@ -10,6 +10,7 @@ pub(crate) mod send;
 pub(crate) mod usage;
 pub(crate) mod value;
 
+use crate::failure::Failure;
 use clap::{CommandFactory as _, FromArgMatches as _};
 use missive_log::event::{Alias, TaskId};
 use std::ffi::OsString;
@@ -181,16 +182,80 @@ pub(crate) fn tree() -> clap::Command {
 }
 
 /// Parses the words of the process, the program's name first.
-pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
+pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, usage::NotACommand> {
     let mut tree = tree();
+    let path = path(&tree, &arguments);
     let arguments = global::hoist(arguments);
-    let matches = tree.try_get_matches_from_mut(arguments)?;
-    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut tree))
+    let matches = tree.try_get_matches_from_mut(arguments);
+    let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = parsed.map_err(|error| usage::explain(&error, &path))?;
+    // clap sees a conflict of global flags only where both stand on the same side.
+    if cli.globals.json && cli.globals.ndjson {
+        let failure = Failure::usage("--json cannot be used together with --ndjson");
+        return Err(usage::NotACommand::Wrong(
+            failure.detail("conflict").hint("choose one"),
+        ));
+    }
+    Ok(cli)
+}
+
+/// The command that the words name, as far as they do: `missive agent add`.
+fn path(tree: &clap::Command, arguments: &[OsString]) -> String {
+    let mut path = vec![tree.get_name()];
+    let mut place = tree;
+    for word in arguments.iter().skip(1).take_while(|word| *word != "--") {
+        if let Some(below) = place.find_subcommand(word) {
+            path.push(below.get_name());
+            place = below;
+        }
+    }
+    path.join(" ")
+}
+
+/// The text of `docs/cli.md`: the help of every command.
+#[cfg(test)]
+pub(crate) fn document() -> String {
+    let mut page = String::from(
+        "# The command line\n\n\
+         Generated from the clap tree in `cli/src/args/`; `UPDATE_DOCS=1 cargo test -p missive` \
+         rewrites it.\n\n\
+         The global options stand before or after every subcommand; they are shown once, with \
+         `missive` itself.\n",
+    );
+    let mut tree = tree().term_width(100);
+    tree.build();
+    describe(&tree, "", &mut page);
+    page
+}
+
+#[cfg(test)]
+fn describe(command: &clap::Command, above: &str, page: &mut String) {
+    let name = if above.is_empty() {
+        command.get_name().to_owned()
+    } else {
+        format!("{above} {}", command.get_name())
+    };
+    let mut shown = command.clone();
+    if !above.is_empty() {
+        shown = shown.mut_args(|argument| {
+            let hidden = argument.is_global_set() || argument.get_id() == "help";
+            argument.hide(hidden)
+        });
+    }
+    let help = shown.render_long_help().to_string();
+    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+    let text = lines.join("\n");
+    for piece in ["\n## ", &name, "\n\n```text\n", text.trim_end(), "\n```\n"] {
+        page.push_str(piece);
+    }
+    for below in command.get_subcommands() {
+        describe(below, &name, page);
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Cli, Command, parse, tree};
+    use super::{Cli, Command, document, parse, tree};
     use crate::args::send::{Part, Source};
 
     fn parsed(line: &[&str]) -> Cli {
@@ -198,12 +263,17 @@ mod tests {
             .chain(line)
             .map(Into::into)
             .collect();
-        parse(words).unwrap_or_else(|error| panic!("{error}"))
+        parse(words).unwrap_or_else(|error| panic!("{error:?}"))
     }
 
     #[test]
     fn the_tree_is_sound() {
         tree().debug_assert();
+    }
+
+    #[test]
+    fn the_command_line_page_is_the_generated_one() {
+        crate::docs::compare("docs/cli.md", &document());
     }
 
     #[test]

@@ -19,8 +19,8 @@ pub(crate) enum NotACommand {
 /// Flags whose values are never repeated in an error.
 const SECRETIVE: [&str; 3] = ["--header", "--bearer-token-env", "--service-param"];
 
-/// Sorts clap's outcomes into help and usage errors.
-pub(crate) fn explain(error: &clap::Error) -> NotACommand {
+/// Sorts clap's outcomes into help and usage errors. `path` is the command that was meant.
+pub(crate) fn explain(error: &clap::Error, path: &str) -> NotACommand {
     if matches!(
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
@@ -28,22 +28,16 @@ pub(crate) fn explain(error: &clap::Error) -> NotACommand {
         return NotACommand::Asked(error.render());
     }
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        let help = error.render().to_string();
-        let usage = help
-            .lines()
-            .find(|line| line.starts_with("Usage:"))
-            .unwrap_or_default();
-        let path = program(usage);
         return NotACommand::Wrong(
             Failure::usage("a command is missing")
                 .detail("missing_command")
-                .hint(format!("`{path} --help` lists the commands{}", tour(&path))),
+                .hint(format!("`{path} --help` lists the commands{}", tour(path))),
         );
     }
     let failure = Failure::usage(message(error)).detail(detail(error.kind()));
     let tips = tips(error);
     NotACommand::Wrong(if tips.is_empty() {
-        failure.hint(format!("see `{} --help`", program(&usage_line(error))))
+        failure.hint(format!("see `{path} --help`"))
     } else {
         tips.into_iter().fold(failure, Failure::hint)
     })
@@ -158,32 +152,6 @@ fn text(error: &clap::Error, kind: ContextKind) -> Option<Vec<String>> {
         ContextValue::Number(number) => Some(vec![number.to_string()]),
         // The list is open: what else clap may tell is not text.
         ContextValue::None | ContextValue::Bool(_) | _ => None,
-    }
-}
-
-fn usage_line(error: &clap::Error) -> String {
-    let rendered = error.render().to_string();
-    rendered
-        .lines()
-        .find(|line| line.starts_with("Usage:"))
-        .unwrap_or_default()
-        .to_owned()
-}
-
-/// `missive agent add` from `Usage: missive agent add [OPTIONS] <ALIAS>`.
-fn program(usage: &str) -> String {
-    let words = usage.trim_start_matches("Usage:").split_whitespace();
-    let path: Vec<&str> = words
-        .take_while(|word| {
-            word.bytes()
-                .all(|byte| byte.is_ascii_lowercase() || byte == b'-')
-        })
-        .take_while(|word| !word.starts_with('-'))
-        .collect();
-    if path.is_empty() {
-        "missive".to_owned()
-    } else {
-        path.join(" ")
     }
 }
 

@@ -1,0 +1,98 @@
+//! Configuration files and homes that are wrong: exit code 78, with the place.
+
+use crate::TestWorld;
+
+#[test]
+fn an_unknown_key_is_named_with_file_and_line() {
+    let world = TestWorld::new();
+    world.file(
+        "c.toml",
+        "schema_version = \"missive.config.v1\"\n[qos]\nretrys = 3\n",
+    );
+
+    insta::assert_snapshot!(world.missive(["log", "head", "--config", "c.toml"]), @r"
+    exit 78
+    ------- stderr -------
+    missive: c.toml:3: unknown key `qos.retrys`
+    hint: did you mean `retries`?
+    ");
+}
+
+#[test]
+fn the_file_of_the_home_is_read_and_the_one_of_a_repository_only_when_asked_for() {
+    let world = TestWorld::new();
+    world.file(
+        "missive/config.toml",
+        "schema_version = \"missive.config.v1\"\n[home]\n",
+    );
+    world.file(
+        "missive.toml",
+        "schema_version = \"missive.config.v1\"\n[repository]\n",
+    );
+
+    insta::assert_snapshot!(world.missive(["log", "head"]), @r"
+    exit 78
+    ------- stderr -------
+    missive: missive/config.toml:2: unknown key `home`
+    hint: known keys are `adapters`, `agents`, `auth_refs`, `default_profile`, `gateway`, `log`, `output`, `profiles`, `protocol`, `qos`, `routing` and `schema_version`
+    ");
+    let asking = world.with_variable("MISSIVE_REPO_CONFIG", "1");
+    insta::assert_snapshot!(asking.missive(["log", "head"]), @r"
+    exit 78
+    ------- stderr -------
+    missive: missive.toml:2: unknown key `repository`
+    hint: known keys are `adapters`, `agents`, `auth_refs`, `default_profile`, `gateway`, `log`, `output`, `profiles`, `protocol`, `qos`, `routing` and `schema_version`
+    ");
+}
+
+#[test]
+fn a_file_that_was_named_must_be_there() {
+    insta::assert_snapshot!(TestWorld::new().missive(["--config", "nope.toml", "log", "head"]), @r"
+    exit 78
+    ------- stderr -------
+    missive: nope.toml cannot be read
+    caused by: No such file or directory (os error 2)
+    hint: the file was named with --config or MISSIVE_CONFIG, so it must exist
+    ");
+}
+
+#[test]
+fn a_configuration_error_is_an_envelope_with_machine_output() {
+    let world = TestWorld::new();
+    world.file(
+        "c.toml",
+        "schema_version = \"missive.config.v1\"\n[auth_refs.a]\ntoken = \"s3cret\"\n",
+    );
+
+    let run = world.missive(["log", "head", "--ndjson", "--config", "c.toml"]);
+
+    assert_eq!(run.code, Some(78));
+    assert!(!run.to_string().contains("s3cret"));
+    insta::assert_json_snapshot!(run.error(), @r#"
+    {
+      "data": {
+        "category": "config",
+        "code": "missive::config::secret_in_file",
+        "exit_code": 78,
+        "help": "keep the secret in an environment variable: kind = \"env\", env = \"NAME\"",
+        "message": "c.toml:3: `auth_refs.a.token` would be a secret in a file"
+      },
+      "kind": "error",
+      "ok": false,
+      "schema_version": "missive.output.v1",
+      "sequence": 0
+    }
+    "#);
+}
+
+#[test]
+fn a_home_that_is_not_absolute_is_refused() {
+    let world = TestWorld::new().with_variable("MISSIVE_HOME", "somewhere");
+
+    insta::assert_snapshot!(world.missive(["log", "head"]), @r"
+    exit 78
+    ------- stderr -------
+    missive: MISSIVE_HOME is `somewhere`, which is not an absolute path
+    hint: set it to an absolute path, or unset it
+    ");
+}
