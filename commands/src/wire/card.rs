@@ -169,8 +169,7 @@ pub fn read_card(
         } else {
             "is not sent as JSON"
         };
-        card.odd
-            .note("card_content_type", format!("the card {said}"));
+        card.odd.note("content_type", format!("the card {said}"));
     }
     if let Some(at) = document.flags().duplicate_keys.first() {
         card.odd.note(
@@ -407,7 +406,7 @@ mod tests {
         for media in [Media::Missing, Media::Other] {
             let card = read_card(text, media, FROM, &Limits::default()).unwrap();
 
-            assert_eq!(card.odd.as_slice()[0].code, "card_content_type");
+            assert_eq!(card.odd.as_slice()[0].code, "content_type");
         }
     }
 

@@ -220,7 +220,7 @@ fn part(value: &Value, odd: &mut Violations) -> PartFacts {
     if present.len() != 1 {
         let names: Vec<&str> = present.iter().map(|(name, _)| *name).collect();
         odd.note(
-            "part_union",
+            "ambiguous_part",
             format!(
                 "a part has the members [{}], not exactly one",
                 names.join(", ")
@@ -261,7 +261,7 @@ fn state(status: &Value, odd: &mut Violations) -> Option<TaskState> {
     let state = TaskState::parse(&verbatim);
     if matches!(state, TaskState::Unknown(_)) {
         odd.note(
-            "unknown_task_state",
+            "unknown_state",
             format!("`{}` is no task state of A2A 1.0", excerpt(&verbatim)),
         );
         if verbatim.len() > ID_BYTES_MAX {
@@ -287,7 +287,7 @@ pub(super) fn string(value: &Value, name: &str, odd: &mut Violations) -> Option<
 pub(super) fn identifier(value: &Value, name: &str, odd: &mut Violations) -> Option<String> {
     let text = string(value, name, odd).filter(|text| !text.is_empty())?;
     if text.len() > ID_BYTES_MAX {
-        odd.note("id_too_long", format!("`{name}` has {} bytes", text.len()));
+        odd.note("oversized_id", format!("`{name}` has {} bytes", text.len()));
         return None;
     }
     Some(text)
@@ -375,7 +375,7 @@ mod tests {
 
             let state = facts.state.unwrap();
             assert!(!state.is_terminal() && !state.is_interrupted());
-            assert_eq!(codes(&odd), ["unknown_task_state"]);
+            assert_eq!(codes(&odd), ["unknown_state"]);
         }
     }
 
@@ -401,14 +401,14 @@ mod tests {
             codes(&odd),
             [
                 "wrong_type",
-                "id_too_long",
+                "oversized_id",
                 "missing_field",
                 "missing_field",
                 "wrong_type",
                 "wrong_role",
                 "missing_field",
-                "part_union",
-                "part_union"
+                "ambiguous_part",
+                "ambiguous_part"
             ]
         );
     }

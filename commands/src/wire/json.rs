@@ -148,6 +148,13 @@ impl Document {
     pub fn raw(&self, path: &[&str]) -> Option<&str> {
         parse::span(&self.text, path)
     }
+
+    /// The exact texts of all elements of the list at `path`, in one pass.
+    pub fn raw_elements(&self, path: &[&str]) -> Vec<&str> {
+        parse::span(&self.text, path)
+            .map(parse::elements)
+            .unwrap_or_default()
+    }
 }
 
 /// Why JSON that our own user gave is not sent.
@@ -240,6 +247,11 @@ mod tests {
         assert_eq!(document.raw(&["b"]), Some("\"\\u00e9\""));
         assert_eq!(document.value()["b"], "é");
         assert_eq!(document.raw(&["a", "2"]), None);
+        assert_eq!(
+            document.raw_elements(&["a"]),
+            ["1.0", "{\"n\":9007199254740993}"]
+        );
+        assert_eq!(document.raw_elements(&["b"]), [""; 0]);
         assert!(document.flags().big_integers);
     }
 

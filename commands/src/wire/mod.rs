@@ -3,14 +3,22 @@
 //! Everything that came from a peer is hostile until it is read here, and stays available as the
 //! exact text it was. Nothing in this module opens a connection, reads a clock or keeps state.
 
+pub mod answer;
 pub mod card;
+pub mod discover;
+pub mod error;
 pub mod facts;
+pub mod freshness;
 pub mod headers;
 pub mod host;
+mod http_json;
 pub mod json;
+mod json_rpc;
+pub mod message;
 pub mod negotiate;
 pub mod normal;
 mod parse;
+pub mod request;
 pub mod state;
 pub mod text;
 pub mod version;

@@ -35,7 +35,7 @@ pub enum Source {
     /// The card's entry.
     Card,
     /// The base address, since there is no card.
-    Guess,
+    Direct,
 }
 
 impl Source {
@@ -44,7 +44,7 @@ impl Source {
         match self {
             Self::Override => "override",
             Self::Card => "card",
-            Self::Guess => "guess",
+            Self::Direct => "direct",
         }
     }
 }
@@ -223,7 +223,7 @@ impl Candidate {
             "there is no card: the base URL is taken to speak {}",
             binding.name()
         );
-        Self::plain(binding, base, version, Source::Guess, reason)
+        Self::plain(binding, base, version, Source::Direct, reason)
     }
 
     fn plain(

@@ -115,7 +115,7 @@ fn a_registered_interface_wins_over_the_card_and_the_card_over_a_guess() {
 
     assert_eq!(registered.choice.source, Source::Override);
     assert_eq!(registered.choice.url, "https://gw.example/x");
-    assert_eq!(guessed.choice.source, Source::Guess);
+    assert_eq!(guessed.choice.source, Source::Direct);
     assert_eq!(
         guessed.choice.reason,
         "there is no card: the base URL is taken to speak http+json"

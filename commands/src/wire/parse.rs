@@ -47,6 +47,30 @@ pub(super) fn span<'a>(text: &'a str, path: &[&str]) -> Option<&'a str> {
     text.get(start..reader.at)
 }
 
+/// The exact texts of the elements of a list that [`parse`] accepted; none for any other value.
+pub(super) fn elements(list: &str) -> Vec<&str> {
+    let limits = Limits::default();
+    let mut reader = Reader::new(list, 0, &limits);
+    let mut found = Vec::new();
+    if reader.next() != Some(b'[') {
+        return found;
+    }
+    loop {
+        reader.skip_space();
+        match reader.peek() {
+            None | Some(b']') => return found,
+            Some(b',') => reader.at += 1,
+            Some(_) => {
+                let start = reader.at;
+                if reader.skip_value().is_none() {
+                    return found;
+                }
+                found.extend(list.get(start..reader.at));
+            }
+        }
+    }
+}
+
 /// How many places of duplicate keys are named; more are only counted as "there are some".
 const DUPLICATES_NAMED_MAX: usize = 8;
 

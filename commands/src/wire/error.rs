@@ -1,0 +1,535 @@
+//! What a peer's error means, whatever it looks like.
+//!
+//! HTTP and JSON-RPC codes changed between A2A 1.0.0 and 1.0.1 and many errors share one, so an
+//! error is classified by `ErrorInfo.reason` first, then by the A2A range of JSON-RPC codes, then by
+//! authentication and rate limits, then by the rest of the codes, and by the HTTP status last (A2A
+//! 1.0, section 5.4). Bodies may be `google.rpc.Status`, JSON-RPC, problem details, text, a web page
+//! or nothing. Classifying never fails, and the bytes stay with the caller.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use super::headers::Headers;
+use super::json::{Document, Limits};
+use super::text::{excerpt, is_html};
+
+/// What kind of error a peer reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ErrorKind {
+    /// `TASK_NOT_FOUND`
+    TaskNotFound,
+    /// `TASK_NOT_CANCELABLE`
+    TaskNotCancelable,
+    /// `PUSH_NOTIFICATION_NOT_SUPPORTED`
+    PushNotificationNotSupported,
+    /// `UNSUPPORTED_OPERATION`
+    UnsupportedOperation,
+    /// `CONTENT_TYPE_NOT_SUPPORTED`
+    ContentTypeNotSupported,
+    /// `INVALID_AGENT_RESPONSE`
+    InvalidAgentResponse,
+    /// `EXTENDED_AGENT_CARD_NOT_CONFIGURED`
+    ExtendedAgentCardNotConfigured,
+    /// `EXTENSION_SUPPORT_REQUIRED`
+    ExtensionSupportRequired,
+    /// `VERSION_NOT_SUPPORTED`
+    VersionNotSupported,
+    /// -32700
+    ParseError,
+    /// -32600
+    InvalidRequest,
+    /// -32601
+    MethodNotFound,
+    /// -32602
+    InvalidParams,
+    /// -32603
+    Internal,
+    /// A reason or code that A2A does not define.
+    Other,
+    /// 401
+    Unauthenticated,
+    /// 403
+    Forbidden,
+    /// 429
+    RateLimited,
+    /// Any other HTTP status that is no success, with nothing better to go by.
+    HttpStatus,
+}
+
+/// The exit category of an error, after the product's table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Category {
+    /// 65
+    Data,
+    /// 66
+    NotFound,
+    /// 69
+    Transport,
+    /// 76
+    Protocol,
+    /// 77
+    Auth,
+}
+
+impl Category {
+    /// The exit code.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Data => 65,
+            Self::NotFound => 66,
+            Self::Transport => 69,
+            Self::Protocol => 76,
+            Self::Auth => 77,
+        }
+    }
+}
+
+/// Kind, missive's name, `ErrorInfo.reason`, JSON-RPC code; 0 where there is none.
+const TABLE: [(ErrorKind, &str, &str, i64); 19] = [
+    (
+        ErrorKind::TaskNotFound,
+        "task_not_found",
+        "TASK_NOT_FOUND",
+        -32001,
+    ),
+    (
+        ErrorKind::TaskNotCancelable,
+        "task_not_cancelable",
+        "TASK_NOT_CANCELABLE",
+        -32002,
+    ),
+    (
+        ErrorKind::PushNotificationNotSupported,
+        "push_notification_not_supported",
+        "PUSH_NOTIFICATION_NOT_SUPPORTED",
+        -32003,
+    ),
+    (
+        ErrorKind::UnsupportedOperation,
+        "unsupported_operation",
+        "UNSUPPORTED_OPERATION",
+        -32004,
+    ),
+    (
+        ErrorKind::ContentTypeNotSupported,
+        "content_type_not_supported",
+        "CONTENT_TYPE_NOT_SUPPORTED",
+        -32005,
+    ),
+    (
+        ErrorKind::InvalidAgentResponse,
+        "invalid_agent_response",
+        "INVALID_AGENT_RESPONSE",
+        -32006,
+    ),
+    (
+        ErrorKind::ExtendedAgentCardNotConfigured,
+        "extended_agent_card_not_configured",
+        "EXTENDED_AGENT_CARD_NOT_CONFIGURED",
+        -32007,
+    ),
+    (
+        ErrorKind::ExtensionSupportRequired,
+        "extension_support_required",
+        "EXTENSION_SUPPORT_REQUIRED",
+        -32008,
+    ),
+    (
+        ErrorKind::VersionNotSupported,
+        "version_not_supported",
+        "VERSION_NOT_SUPPORTED",
+        -32009,
+    ),
+    (ErrorKind::ParseError, "parse_error", "PARSE_ERROR", -32700),
+    (
+        ErrorKind::InvalidRequest,
+        "invalid_request",
+        "INVALID_REQUEST",
+        -32600,
+    ),
+    (
+        ErrorKind::MethodNotFound,
+        "method_not_found",
+        "METHOD_NOT_FOUND",
+        -32601,
+    ),
+    (
+        ErrorKind::InvalidParams,
+        "invalid_params",
+        "INVALID_PARAMS",
+        -32602,
+    ),
+    (ErrorKind::Internal, "internal", "INTERNAL_ERROR", -32603),
+    (ErrorKind::Other, "other", "", 0),
+    (
+        ErrorKind::Unauthenticated,
+        "unauthenticated",
+        "UNAUTHENTICATED",
+        0,
+    ),
+    (ErrorKind::Forbidden, "forbidden", "PERMISSION_DENIED", 0),
+    (
+        ErrorKind::RateLimited,
+        "rate_limited",
+        "RATE_LIMIT_EXCEEDED",
+        0,
+    ),
+    (ErrorKind::HttpStatus, "http_status", "", 0),
+];
+
+impl ErrorKind {
+    /// The name in facts and in `missive::<category>::<detail>`.
+    pub fn name(self) -> &'static str {
+        TABLE
+            .iter()
+            .find(|row| row.0 == self)
+            .map_or("other", |row| row.1)
+    }
+
+    fn by_reason(reason: &str) -> Option<Self> {
+        TABLE
+            .iter()
+            .find(|row| !row.2.is_empty() && row.2 == reason)
+            .map(|row| row.0)
+    }
+
+    fn by_code(code: i64) -> Option<Self> {
+        TABLE
+            .iter()
+            .find(|row| row.3 != 0 && row.3 == code)
+            .map(|row| row.0)
+    }
+
+    /// Where it ends.
+    pub fn category(self) -> Category {
+        match self {
+            Self::TaskNotFound => Category::NotFound,
+            Self::ContentTypeNotSupported | Self::InvalidParams => Category::Data,
+            Self::Unauthenticated | Self::Forbidden => Category::Auth,
+            Self::RateLimited | Self::HttpStatus | Self::Internal => Category::Transport,
+            Self::TaskNotCancelable
+            | Self::PushNotificationNotSupported
+            | Self::UnsupportedOperation
+            | Self::InvalidAgentResponse
+            | Self::ExtendedAgentCardNotConfigured
+            | Self::ExtensionSupportRequired
+            | Self::VersionNotSupported
+            | Self::ParseError
+            | Self::InvalidRequest
+            | Self::MethodNotFound
+            | Self::Other => Category::Protocol,
+        }
+    }
+}
+
+/// What the body of an error was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorShape {
+    /// `{"jsonrpc":…,"error":{…}}`
+    JsonRpc,
+    /// `{"error":{"code":404,"status":…}}`
+    Status,
+    /// RFC 9457.
+    Problem,
+    /// Some other JSON.
+    Json,
+    /// A web page, perhaps of a proxy.
+    Html,
+    /// Text.
+    Text,
+    /// Nothing.
+    Empty,
+}
+
+/// When to come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RetryAfter {
+    /// After so many seconds.
+    Seconds(u64),
+    /// At this Unix second.
+    At(u64),
+}
+
+/// An error that a peer reported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerError {
+    /// What it means.
+    pub kind: ErrorKind,
+    /// The HTTP status.
+    pub status: u16,
+    /// The JSON-RPC code.
+    pub code: Option<i64>,
+    /// `ErrorInfo.reason`, verbatim but bounded.
+    pub reason: Option<String>,
+    /// An excerpt of what the peer says: untrusted, one line, bounded. Payload, never a fact.
+    pub message: String,
+    /// Fields that the peer names as wrong, with its words.
+    pub fields: Vec<(String, String)>,
+    /// When to come back.
+    pub retry_after: Option<RetryAfter>,
+    /// `WWW-Authenticate`, one entry a header field.
+    pub challenges: Vec<String>,
+    /// What the body was.
+    pub shape: ErrorShape,
+}
+
+impl fmt::Display for PeerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self.kind {
+            ErrorKind::HttpStatus => format!("HTTP {}", self.status),
+            ErrorKind::Unauthenticated | ErrorKind::Forbidden | ErrorKind::RateLimited => {
+                format!(
+                    "{} (HTTP {})",
+                    self.kind.name().replace('_', " "),
+                    self.status
+                )
+            }
+            ErrorKind::Other => match (&self.reason, self.code) {
+                (Some(reason), _) => excerpt(reason),
+                (None, Some(code)) => format!("error {code}"),
+                (None, None) => "an error".to_owned(),
+            },
+            kind @ (ErrorKind::TaskNotFound
+            | ErrorKind::TaskNotCancelable
+            | ErrorKind::PushNotificationNotSupported
+            | ErrorKind::UnsupportedOperation
+            | ErrorKind::ContentTypeNotSupported
+            | ErrorKind::InvalidAgentResponse
+            | ErrorKind::ExtendedAgentCardNotConfigured
+            | ErrorKind::ExtensionSupportRequired
+            | ErrorKind::VersionNotSupported
+            | ErrorKind::ParseError
+            | ErrorKind::InvalidRequest
+            | ErrorKind::MethodNotFound
+            | ErrorKind::InvalidParams
+            | ErrorKind::Internal) => kind.name().to_uppercase(),
+        };
+        write!(f, "the agent answered {name}")?;
+        if self.shape == ErrorShape::Html {
+            return f.write_str(" with a web page");
+        }
+        if !self.message.is_empty() {
+            write!(f, ": {}", self.message)?;
+        }
+        for (field, why) in &self.fields {
+            write!(f, " [{field}: {why}]")?;
+        }
+        Ok(())
+    }
+}
+
+/// Most field violations that are kept.
+const FIELDS_MAX: usize = 16;
+
+/// Reads the error of an answer that is no success, or that holds an error.
+pub fn read_error(status: u16, headers: &Headers, body: &[u8], limits: &Limits) -> PeerError {
+    let document = Document::read(body, limits).ok();
+    let found = match &document {
+        Some(document) => Found::in_json(document.value()),
+        None => Found::in_text(body),
+    };
+    let retry_after = headers
+        .get("retry-after")
+        .and_then(retry_after)
+        .or(found.retry_delay);
+    PeerError {
+        kind: classify(status, &found),
+        status,
+        code: found.code,
+        reason: found.reason,
+        message: found.message,
+        fields: found.fields,
+        retry_after,
+        challenges: headers
+            .all("www-authenticate")
+            .map(excerpt)
+            .take(8)
+            .collect(),
+        shape: found.shape,
+    }
+}
+
+fn classify(status: u16, found: &Found) -> ErrorKind {
+    let a2a_range = found.code.filter(|code| (-32009..=-32001).contains(code));
+    let by_reason = found.reason.as_deref().and_then(ErrorKind::by_reason);
+    if let Some(kind) = by_reason.or_else(|| a2a_range.and_then(ErrorKind::by_code)) {
+        return kind;
+    }
+    match status {
+        401 => return ErrorKind::Unauthenticated,
+        403 => return ErrorKind::Forbidden,
+        429 => return ErrorKind::RateLimited,
+        _ => {}
+    }
+    if let Some(kind) = found.code.and_then(ErrorKind::by_code) {
+        return kind;
+    }
+    match found.status_name.as_str() {
+        "UNAUTHENTICATED" => ErrorKind::Unauthenticated,
+        "PERMISSION_DENIED" => ErrorKind::Forbidden,
+        "RESOURCE_EXHAUSTED" => ErrorKind::RateLimited,
+        "INVALID_ARGUMENT" => ErrorKind::InvalidParams,
+        "NOT_FOUND" => ErrorKind::TaskNotFound,
+        "UNIMPLEMENTED" => ErrorKind::MethodNotFound,
+        "INTERNAL" => ErrorKind::Internal,
+        _ if status == 415 => ErrorKind::ContentTypeNotSupported,
+        _ if found.shape == ErrorShape::JsonRpc => ErrorKind::Other,
+        _ if status < 300 => ErrorKind::Other,
+        _ => ErrorKind::HttpStatus,
+    }
+}
+
+fn retry_after(text: &str) -> Option<RetryAfter> {
+    if let Ok(seconds) = text.parse::<u64>() {
+        return Some(RetryAfter::Seconds(seconds));
+    }
+    super::freshness::http_date(text).map(RetryAfter::At)
+}
+
+struct Found {
+    shape: ErrorShape,
+    code: Option<i64>,
+    status_name: String,
+    reason: Option<String>,
+    message: String,
+    fields: Vec<(String, String)>,
+    retry_delay: Option<RetryAfter>,
+}
+
+impl Found {
+    fn new(shape: ErrorShape) -> Self {
+        Self {
+            shape,
+            code: None,
+            status_name: String::new(),
+            reason: None,
+            message: String::new(),
+            fields: Vec::new(),
+            retry_delay: None,
+        }
+    }
+
+    fn in_text(body: &[u8]) -> Self {
+        if is_html(body) {
+            return Self::new(ErrorShape::Html);
+        }
+        let start = body.get(..body.len().min(2_000)).unwrap_or_default();
+        let message = excerpt(&String::from_utf8_lossy(start));
+        let shape = if message.is_empty() {
+            ErrorShape::Empty
+        } else {
+            ErrorShape::Text
+        };
+        Self {
+            message,
+            ..Self::new(shape)
+        }
+    }
+
+    fn in_json(value: &Value) -> Self {
+        let is_rpc = value.get("jsonrpc").is_some();
+        match value.get("error") {
+            Some(error @ Value::Object(_)) => {
+                let has_code = error.get("code").is_some_and(Value::is_i64);
+                let mut found = Self::new(match (is_rpc, has_code) {
+                    (true, _) => ErrorShape::JsonRpc,
+                    (false, true) => ErrorShape::Status,
+                    (false, false) => ErrorShape::Json,
+                });
+                // A peer without the envelope may still send a JSON-RPC code.
+                let code = error.get("code").and_then(Value::as_i64);
+                found.code = code.filter(|code| is_rpc || *code < 0);
+                found.read(error);
+                found
+            }
+            Some(Value::String(text)) => Self {
+                message: excerpt(text),
+                ..Self::new(ErrorShape::Json)
+            },
+            Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_)) | None => {
+                let problem = value.get("title").is_some() || value.get("type").is_some();
+                let shape = if problem {
+                    ErrorShape::Problem
+                } else {
+                    ErrorShape::Json
+                };
+                let mut found = Self::new(shape);
+                found.read(value);
+                found
+            }
+        }
+    }
+
+    /// Reads an error object of any shape: members that are not there stay as they are.
+    fn read(&mut self, error: &Value) {
+        let text = |name: &str| error.get(name).and_then(Value::as_str);
+        let words = ["message", "detail", "title"].into_iter().find_map(text);
+        self.message = excerpt(words.unwrap_or_default());
+        self.status_name = text("status").map(excerpt).unwrap_or_default();
+        // RFC 9457 names the error by the end of a URL: …/errors/task-not-found.
+        let by_type = text("type")
+            .and_then(|url| url.rsplit('/').next())
+            .map(|last| last.replace('-', "_").to_ascii_uppercase())
+            .filter(|reason| ErrorKind::by_reason(reason).is_some());
+        self.reason = text("reason").map(excerpt).or(by_type);
+        for name in ["details", "data"] {
+            match error.get(name) {
+                Some(Value::Array(details)) => {
+                    for detail in details {
+                        self.read_detail(detail);
+                    }
+                }
+                Some(detail @ Value::Object(_)) => self.read_detail(detail),
+                Some(Value::String(words)) if !words.is_empty() => {
+                    self.message = excerpt(&format!("{}: {words}", self.message));
+                }
+                Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) | None => {
+                }
+            }
+        }
+    }
+
+    fn read_detail(&mut self, detail: &Value) {
+        let text = |value: &Value, name: &str| {
+            value
+                .get(name)
+                .and_then(Value::as_str)
+                .map(excerpt)
+                .unwrap_or_default()
+        };
+        let kind = text(detail, "@type");
+        if let Some(reason) = detail.get("reason").and_then(Value::as_str)
+            && (kind.is_empty() || kind.ends_with("google.rpc.ErrorInfo"))
+            && self
+                .reason
+                .as_deref()
+                .is_none_or(|known| ErrorKind::by_reason(known).is_none())
+        {
+            self.reason = Some(excerpt(reason));
+        }
+        for violation in detail
+            .get("fieldViolations")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
+            if self.fields.len() < FIELDS_MAX {
+                self.fields
+                    .push((text(violation, "field"), text(violation, "description")));
+            }
+        }
+        if let Some(delay) = detail.get("retryDelay").and_then(Value::as_str) {
+            let seconds = delay
+                .trim_end_matches('s')
+                .split('.')
+                .next()
+                .unwrap_or_default();
+            self.retry_delay = seconds.parse().ok().map(RetryAfter::Seconds);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "error_tests.rs"]
+mod tests;

@@ -1,0 +1,84 @@
+//! HTTP+JSON requests (A2A 1.0, section 11): bare objects, ids and tenants in the path.
+
+use super::headers::HeaderText;
+use super::negotiate::Choice;
+use super::request::{BuildError, Operation, Request, Verb, below, segment};
+
+/// Builds a request without the headers that all bindings share.
+pub(super) fn build(
+    choice: &Choice,
+    operation: &Operation,
+    plain_json: bool,
+) -> Result<Request, BuildError> {
+    let media = if plain_json {
+        "application/json"
+    } else {
+        "application/a2a+json"
+    };
+    let plain = |name: &str, value: &str| (name.to_owned(), HeaderText::Plain(value.to_owned()));
+    let mut headers = vec![plain(
+        "Accept",
+        "application/a2a+json, application/json;q=0.9",
+    )];
+    let tenant = choice.tenant.as_deref();
+    // GET has no body to hold the tenant, so it stands in the path (checklist section 4).
+    let prefix = match tenant {
+        Some(tenant) => format!("/{}", segment(tenant)?),
+        None => String::new(),
+    };
+    match operation {
+        Operation::SendMessage(send) => {
+            let body = serde_json::to_vec(&send.request(tenant)).map_err(|_| BuildError::Json)?;
+            headers.push(plain("Content-Type", media));
+            let url = below(&choice.url, "/message:send")?;
+            Ok(Request {
+                verb: Verb::Post,
+                url,
+                headers,
+                body: Some(body),
+            })
+        }
+        Operation::GetTask {
+            task_id,
+            history_length,
+        } => {
+            let mut url = below(
+                &choice.url,
+                &format!("{prefix}/tasks/{}", segment(task_id)?),
+            )?;
+            if let Some(length) = history_length {
+                url.query_pairs_mut()
+                    .append_pair("historyLength", &length.to_string());
+            }
+            Ok(Request {
+                verb: Verb::Get,
+                url,
+                headers,
+                body: None,
+            })
+        }
+        Operation::ListTasks(list) => {
+            let mut url = below(&choice.url, &format!("{prefix}/tasks"))?;
+            let pairs = [
+                ("contextId", list.context_id.clone()),
+                ("pageSize", list.page_size.map(|size| size.to_string())),
+                ("pageToken", list.page_token.clone()),
+                (
+                    "historyLength",
+                    list.history_length.map(|length| length.to_string()),
+                ),
+            ];
+            for (name, value) in pairs {
+                if let Some(value) = value {
+                    url.query_pairs_mut().append_pair(name, &value);
+                }
+            }
+            Ok(Request {
+                verb: Verb::Get,
+                url,
+                headers,
+                body: None,
+            })
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! JSON-RPC requests (A2A 1.0, section 9): one address, the method in the body.
+
+use serde::Serialize;
+
+use super::headers::HeaderText;
+use super::negotiate::Choice;
+use super::request::{BuildError, Operation, Request, Verb, absolute};
+
+#[derive(Serialize)]
+struct Envelope<'a, P: Serialize> {
+    jsonrpc: &'static str,
+    id: &'a str,
+    method: &'static str,
+    params: P,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GetTaskParams<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tenant: Option<&'a str>,
+    id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    history_length: Option<u32>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ListTasksParams<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tenant: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page_size: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page_token: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    history_length: Option<u32>,
+}
+
+/// Builds a request without the headers that all bindings share.
+pub(super) fn build(
+    choice: &Choice,
+    operation: &Operation,
+    id: &str,
+) -> Result<Request, BuildError> {
+    let tenant = choice.tenant.as_deref();
+    let body = match operation {
+        Operation::SendMessage(send) => envelope(id, "SendMessage", send.request(tenant)),
+        Operation::GetTask {
+            task_id,
+            history_length,
+        } => {
+            let params = GetTaskParams {
+                tenant,
+                id: task_id,
+                history_length: *history_length,
+            };
+            envelope(id, "GetTask", params)
+        }
+        Operation::ListTasks(list) => {
+            let params = ListTasksParams {
+                tenant,
+                context_id: list.context_id.as_deref(),
+                page_size: list.page_size,
+                page_token: list.page_token.as_deref(),
+                history_length: list.history_length,
+            };
+            envelope(id, "ListTasks", params)
+        }
+    }?;
+    let plain = |name: &str, value: &str| (name.to_owned(), HeaderText::Plain(value.to_owned()));
+    let headers = vec![
+        plain("Accept", "application/json"),
+        plain("Content-Type", "application/json"),
+    ];
+    Ok(Request {
+        verb: Verb::Post,
+        url: absolute(&choice.url)?,
+        headers,
+        body: Some(body),
+    })
+}
+
+fn envelope<P: Serialize>(
+    id: &str,
+    method: &'static str,
+    params: P,
+) -> Result<Vec<u8>, BuildError> {
+    serde_json::to_vec(&Envelope {
+        jsonrpc: "2.0",
+        id,
+        method,
+        params,
+    })
+    .map_err(|_| BuildError::Json)
+}
