@@ -10,6 +10,8 @@
 
 pub mod backend;
 pub mod chain;
+#[cfg(test)]
+mod conformance;
 pub mod contract;
 pub mod event;
 pub mod payload;

@@ -212,3 +212,17 @@ impl Log for MemoryLog {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn make() -> (Arc<MemoryLog>, ()) {
+        (
+            Arc::new(MemoryLog::new(Arc::new(Ids::from_system())).unwrap()),
+            (),
+        )
+    }
+
+    crate::conformance::conformance!(make);
+}

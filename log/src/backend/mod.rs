@@ -4,6 +4,8 @@
 //! the process that hosts it. The set is closed.
 
 pub mod companion;
+mod frame;
+pub mod lock;
 pub mod memory;
 mod sequencer;
 

@@ -343,7 +343,7 @@ macro_rules! kinds {
             }
 
             /// The facts as stored, and `None` where there is nothing to say.
-            pub(super) fn encode_facts(&self) -> Result<Option<Box<str>>, serde_json::Error> {
+            pub(crate) fn encode_facts(&self) -> Result<Option<Box<str>>, serde_json::Error> {
                 let text = match self {
                     $(Self::$variant(facts) => serde_json::to_string(facts)?,)+
                     Self::Unknown(unknown) => return Ok(unknown.facts.clone()),

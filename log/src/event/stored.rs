@@ -167,7 +167,12 @@ pub fn decode(seq: Seq, prev: Seq, body: &[u8]) -> Result<Event, DecodeError> {
     })
 }
 
-fn decode_kind(name: &str, version: u32, facts: Option<&str>) -> Result<EventKind, DecodeError> {
+/// The fact of this name and version, whose text this is.
+pub(crate) fn decode_kind(
+    name: &str,
+    version: u32,
+    facts: Option<&str>,
+) -> Result<EventKind, DecodeError> {
     let known = match version {
         1 => EventKind::decode_v1(name, facts.unwrap_or("{}")),
         _ => None,
