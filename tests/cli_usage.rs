@@ -164,7 +164,7 @@ fn a_header_that_is_wrong_is_not_repeated() {
     insta::assert_snapshot!(header, @r"
     exit 64
     ------- stderr -------
-    missive: --header <NAME: VALUE> has an invalid value: a header is written 'Name: value' (the value is not repeated here)
+    missive: --header <NAME: VALUE> has an invalid value: a header is written `Name: value`
     hint: see `missive send --help`
     ");
     insta::assert_snapshot!(token, @r"

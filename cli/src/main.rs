@@ -10,6 +10,7 @@
 )]
 
 mod args;
+mod auth;
 mod bug;
 mod command;
 mod config;
@@ -18,6 +19,7 @@ mod docs;
 mod environment;
 mod exit;
 mod failure;
+mod input;
 mod interrupt;
 mod render;
 mod seams;

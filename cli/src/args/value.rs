@@ -3,10 +3,11 @@
 //! Every parser here says what is wrong without repeating a value that could be a secret.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use missive_commands::secret::Secret;
+use missive_commands::wire::headers::{HeaderError, check_header};
 use missive_commands::wire::version::Binding;
 use missive_log::event::id::{NotAnId, PEER_ID_BYTES_MAX};
 use missive_log::event::{Alias, Origin, Timestamp};
-use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -122,53 +123,25 @@ impl FromStr for Pair {
     }
 }
 
-/// A value that is never shown: no `Debug` of its text, no `Display`, no `Serialize`.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Hidden(String);
-
-impl Hidden {
-    /// Hands the text over to the request that it is meant for.
-    pub(crate) fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Hidden {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Hidden(..)")
-    }
-}
-
 /// `Name: value`, for one run and never stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Header {
     /// The field name as it was typed: an HTTP token.
     pub(crate) name: String,
     /// The field value, which may be a credential.
-    pub(crate) value: Hidden,
+    pub(crate) value: Secret,
 }
 
 impl FromStr for Header {
-    type Err = Refused;
+    type Err = HeaderError;
 
-    fn from_str(text: &str) -> Result<Self, Refused> {
-        let Some((name, value)) = text.split_once(':') else {
-            return refuse("a header is written 'Name: value' (the value is not repeated here)");
-        };
-        let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-        if name.is_empty() || !name.bytes().all(token) {
-            return refuse("the name of the header holds characters that HTTP does not allow");
-        }
+    fn from_str(text: &str) -> Result<Self, HeaderError> {
+        let (name, value) = text.split_once(':').ok_or(HeaderError::NoColon)?;
         let value = value.trim_matches([' ', '\t']);
-        if value
-            .chars()
-            .any(|letter| letter != '\t' && letter.is_control())
-        {
-            return refuse("the value of the header holds control characters or line breaks");
-        }
+        check_header(name, value)?;
         Ok(Self {
             name: name.to_owned(),
-            value: Hidden(value.to_owned()),
+            value: Secret::new(value.to_owned()),
         })
     }
 }
@@ -314,7 +287,7 @@ mod tests {
     fn no_way_to_print_a_header_shows_its_value() {
         let header: Header = "X-Api-Key:  s3cret ".parse().unwrap();
 
-        assert_eq!(header.value.reveal(), "s3cret");
+        assert_eq!(header.value.expose(), "s3cret");
         assert!(!format!("{header:?}").contains("s3cret"));
         for wrong in [
             "s3cret",

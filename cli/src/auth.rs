@@ -1,0 +1,224 @@
+//! Credentials for one run: from flags, and from what the configuration refers to.
+//!
+//! A secret is read from its place when it is needed and goes nowhere but into the requests of this
+//! run. One that cannot be resolved ends the run with 77 before any request is made. No message
+//! holds a value, only the name of its place.
+
+use crate::args::global::Globals;
+use crate::environment::Environment;
+use crate::exit::ExitCode;
+use crate::failure::Failure;
+use crate::suggest;
+use missive_commands::config::{AuthScheme, Config, SecretPlace};
+use missive_commands::secret::Secret;
+
+/// What every request of this run carries to prove who asks.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Credentials {
+    /// For `Authorization: Bearer`.
+    pub(crate) bearer: Option<Secret>,
+    /// Further headers, in the order of the command line.
+    pub(crate) headers: Vec<(String, Secret)>,
+}
+
+impl Credentials {
+    /// Resolves the flags, and the reference that the agent was registered with. What a flag says
+    /// takes the place of what the reference would.
+    pub(crate) fn resolve(
+        globals: &Globals,
+        config: &Config,
+        auth_ref: Option<&str>,
+        environment: &Environment<'_>,
+    ) -> Result<Self, Failure> {
+        let mut found = Self::default();
+        for header in &globals.header {
+            found
+                .headers
+                .push((header.name.clone(), header.value.clone()));
+        }
+        let authorized = found.has("authorization");
+        if let Some(name) = &globals.bearer_token_env {
+            if authorized {
+                let what = "--bearer-token-env and --header both set Authorization";
+                return Err(Failure::usage(what)
+                    .detail("conflict")
+                    .hint("give one of them"));
+            }
+            found.bearer = Some(variable(name, "--bearer-token-env", environment)?);
+        }
+        if let Some(name) = auth_ref {
+            found.refer(name, config, authorized, environment)?;
+        }
+        Ok(found)
+    }
+
+    fn refer(
+        &mut self,
+        name: &str,
+        config: &Config,
+        authorized: bool,
+        environment: &Environment<'_>,
+    ) -> Result<(), Failure> {
+        let Some(reference) = config.auth_refs.get(name) else {
+            let known: Vec<&str> = config.auth_refs.keys().map(String::as_str).collect();
+            return Err(
+                unresolved(format!("the configuration has no [auth_refs.{name}]"))
+                    .hint_if(suggest::hint(name, "reference", &known)),
+            );
+        };
+        let given = match &reference.scheme {
+            AuthScheme::Bearer => authorized || self.bearer.is_some(),
+            AuthScheme::Header(header) => self.has(header),
+        };
+        if given {
+            return Ok(());
+        }
+        let secret = match &reference.place {
+            SecretPlace::Env(name_of) => {
+                variable(name_of, &format!("[auth_refs.{name}]"), environment)?
+            }
+            SecretPlace::Keyring { .. } => {
+                let what = format!("[auth_refs.{name}] is in the keyring");
+                return Err(unresolved(what)
+                    .detail("keyring")
+                    .hint("this release cannot read keyrings: use kind = \"env\""));
+            }
+        };
+        match &reference.scheme {
+            AuthScheme::Bearer => self.bearer = Some(secret),
+            AuthScheme::Header(header) => self.headers.push((header.clone(), secret)),
+        }
+        Ok(())
+    }
+
+    fn has(&self, header: &str) -> bool {
+        self.headers
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case(header))
+    }
+}
+
+fn variable(name: &str, named_by: &str, environment: &Environment<'_>) -> Result<Secret, Failure> {
+    let Some(value) = environment.get(name) else {
+        // A token that was pasted in place of the name can look like one: only plain names are shown.
+        let plain = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+        let shown = if name.bytes().all(plain) {
+            format!("the variable {name}, which {named_by} names, is not set")
+        } else {
+            format!("the variable that {named_by} names is not set")
+        };
+        return Err(unresolved(shown));
+    };
+    let text = value.into_string().unwrap_or_default();
+    if text.is_empty() || text.chars().any(char::is_control) {
+        let what = format!("the variable that {named_by} names holds no usable credential");
+        return Err(unresolved(what).hint("it holds line breaks or bytes that no header can carry"));
+    }
+    Ok(Secret::new(text))
+}
+
+fn unresolved(what: String) -> Failure {
+    Failure::new(ExitCode::Auth, what).detail("unresolved")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Credentials;
+    use crate::args::global::Globals;
+    use crate::environment::Environment;
+    use crate::failure::Failure;
+    use missive_commands::config::{AuthRef, AuthScheme, Config, SecretPlace};
+    use missive_commands::secret::Secret;
+    use std::ffi::OsString;
+
+    fn config() -> Config {
+        let env = SecretPlace::Env("CRM_TOKEN".to_owned());
+        let keyring = SecretPlace::Keyring {
+            service: "missive".to_owned(),
+            account: "old".to_owned(),
+        };
+        let header = AuthScheme::Header("X-Api-Key".to_owned());
+        let mut config = Config::default();
+        for (name, place, scheme) in [
+            ("crm", env.clone(), AuthScheme::Bearer),
+            ("key", env, header),
+            ("old", keyring, AuthScheme::Bearer),
+        ] {
+            config
+                .auth_refs
+                .insert(name.to_owned(), AuthRef { place, scheme });
+        }
+        config
+    }
+
+    fn resolved(
+        flags: &[&str],
+        bearer: Option<&str>,
+        auth_ref: Option<&str>,
+    ) -> Result<Credentials, Failure> {
+        let globals = Globals {
+            header: flags.iter().map(|flag| flag.parse().unwrap()).collect(),
+            bearer_token_env: bearer.map(str::to_owned),
+            ..Globals::default()
+        };
+        let lookup = |name: &str| match name {
+            "CRM_TOKEN" => Some(OsString::from("s3cret")),
+            "BROKEN" => Some(OsString::from("s3cret\nX: y")),
+            _ => None,
+        };
+        Credentials::resolve(
+            &globals,
+            &config(),
+            auth_ref,
+            &Environment::from_lookup(&lookup),
+        )
+    }
+
+    fn shown(credentials: &Credentials) -> String {
+        let bearer = credentials.bearer.as_ref().map(Secret::expose);
+        let headers: Vec<String> = credentials
+            .headers
+            .iter()
+            .map(|(name, value)| format!("{name}={}", value.expose()))
+            .collect();
+        format!("{} {}", bearer.unwrap_or("-"), headers.join(","))
+    }
+
+    #[test]
+    fn a_reference_is_a_bearer_token_or_a_header() {
+        assert_eq!(shown(&resolved(&[], None, Some("crm")).unwrap()), "s3cret ");
+        assert_eq!(
+            shown(&resolved(&[], None, Some("key")).unwrap()),
+            "- X-Api-Key=s3cret"
+        );
+        assert_eq!(
+            shown(&resolved(&[], Some("CRM_TOKEN"), None).unwrap()),
+            "s3cret "
+        );
+    }
+
+    #[test]
+    fn a_flag_takes_the_place_of_a_reference() {
+        let own = resolved(&["Authorization: Basic x"], None, Some("crm")).unwrap();
+        let key = resolved(&["x-api-key: mine"], None, Some("key")).unwrap();
+
+        assert_eq!(shown(&own), "- Authorization=Basic x");
+        assert_eq!(shown(&key), "- x-api-key=mine");
+    }
+
+    #[test]
+    fn what_cannot_be_resolved_is_named_by_its_place_and_never_by_its_value() {
+        let told = |result: Result<Credentials, Failure>| {
+            let failure = result.unwrap_err();
+            assert!(!format!("{failure:?}").contains("s3cret"));
+            format!("{} {}", failure.exit().number(), failure.message())
+        };
+
+        insta::assert_snapshot!(told(resolved(&[], Some("MISSING"), None)), @"77 the variable MISSING, which --bearer-token-env names, is not set");
+        insta::assert_snapshot!(told(resolved(&[], Some("ghp_s3cret"), None)), @"77 the variable that --bearer-token-env names is not set");
+        insta::assert_snapshot!(told(resolved(&[], Some("BROKEN"), None)), @"77 the variable that --bearer-token-env names holds no usable credential");
+        insta::assert_snapshot!(told(resolved(&[], None, Some("old"))), @"77 [auth_refs.old] is in the keyring");
+        insta::assert_snapshot!(told(resolved(&[], None, Some("crn"))), @"77 the configuration has no [auth_refs.crn]");
+        insta::assert_snapshot!(told(resolved(&["Authorization: x"], Some("CRM_TOKEN"), None)), @"64 --bearer-token-env and --header both set Authorization");
+    }
+}
