@@ -1,1 +1,9 @@
 //! The outside: what missive does to the world once the log says that it will.
+//!
+//! An effect reports what happened and how far it got; it never decides, records or repeats.
+
+pub mod http;
+mod mark;
+pub mod reach;
+pub mod redirect;
+mod tls;

@@ -1,0 +1,335 @@
+//! One HTTP call under our own rules: redirects, four timers, bounds, and a precise report.
+//!
+//! The transport is used for framing and TLS only. It follows nothing, repeats nothing, decodes
+//! nothing and keeps no connection, so that what is reported is what happened: the exact bytes of
+//! the answer, and whether any byte of the request can have left.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use reqwest::header::{ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Method, Response};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use url::Url;
+
+use super::mark::MarkedBody;
+pub use super::mark::Sent;
+use super::reach::{Call, CallError, CallErrorKind, Hop, Reach};
+use super::redirect::{RedirectRules, Verdict, judge};
+use super::tls::Clients;
+use crate::wire::answer::Answer;
+use crate::wire::headers::{HeaderText, Headers};
+use crate::wire::request::{Request, Verb};
+
+/// What holds for every call of one caller.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Longest wait for a connection, TLS included.
+    pub connect: Duration,
+    /// Longest wait between sending and the head of the answer; a blocking send may take hours.
+    pub first_byte: Option<Duration>,
+    /// Longest silence within an answer.
+    pub idle: Option<Duration>,
+    /// Most bytes of a request body.
+    pub request_bytes_max: usize,
+    /// Most bytes of an answer's body.
+    pub response_bytes_max: usize,
+    /// Which redirects are followed.
+    pub redirects: RedirectRules,
+    /// Certificates (DER) that are trusted beside the system's.
+    pub extra_roots: Vec<Vec<u8>>,
+}
+
+impl Default for Settings {
+    /// Connect 10 s, idle 5 min, no first-byte limit, 64 MiB either way.
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            first_byte: None,
+            idle: Some(Duration::from_secs(300)),
+            request_bytes_max: 64 << 20,
+            response_bytes_max: 64 << 20,
+            redirects: RedirectRules::default(),
+            extra_roots: Vec::new(),
+        }
+    }
+}
+
+/// The end of the user's patience, shared by all calls of one command.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline {
+    at: Instant,
+    of: Duration,
+}
+
+impl Deadline {
+    /// So long from now.
+    pub fn after(limit: Duration) -> Self {
+        Self {
+            at: Instant::now() + limit,
+            of: limit,
+        }
+    }
+
+    /// The whole time that the user gave.
+    pub fn limit(&self) -> Duration {
+        self.of
+    }
+
+    /// Returns when the time is up.
+    pub async fn passed(&self) {
+        sleep_until(self.at).await;
+    }
+}
+
+/// Makes HTTP calls. It is cheap until the first one and can be shared.
+#[derive(Debug, Default)]
+pub struct HttpCaller {
+    settings: Settings,
+    clients: Clients,
+}
+
+impl HttpCaller {
+    /// A caller under these settings. No client is made and no file read yet.
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            clients: Clients::default(),
+        }
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Makes one call and follows its redirects. `sent` tells, also after this future was dropped,
+    /// whether request bytes may have left. Nothing is repeated.
+    pub async fn call(&self, request: &Request, deadline: Option<Deadline>, sent: &Sent) -> Call {
+        let mut hops = Vec::new();
+        let mut refused_redirect = None;
+        let mut url = request.url.clone();
+        let mut with_secrets = true;
+        let reach = loop {
+            // A peer that answers with a redirect has not taken the message.
+            sent.reset();
+            let reach = self
+                .attempt(request, &url, with_secrets, deadline, sent)
+                .await;
+            let Reach::Answered(answer) = &reach else {
+                break reach;
+            };
+            let location = answer.headers.get("location");
+            let rules = &self.settings.redirects;
+            match judge(
+                answer.status,
+                location,
+                request.verb,
+                &url,
+                hops.len(),
+                rules,
+            ) {
+                Verdict::Final => break reach,
+                Verdict::Refuse(refused) => {
+                    refused_redirect = Some(refused);
+                    break reach;
+                }
+                Verdict::Follow {
+                    to,
+                    without_secrets,
+                } => {
+                    with_secrets &= !without_secrets;
+                    hops.push(Hop {
+                        status: answer.status,
+                        from: url,
+                        to: to.clone(),
+                    });
+                    url = to;
+                }
+            }
+        };
+        Call {
+            hops,
+            reach,
+            refused_redirect,
+        }
+    }
+
+    async fn attempt(
+        &self,
+        request: &Request,
+        url: &Url,
+        with_secrets: bool,
+        deadline: Option<Deadline>,
+        sent: &Sent,
+    ) -> Reach {
+        let prepared = match self.prepare(request, url, with_secrets, sent) {
+            Ok(prepared) => prepared,
+            Err(error) => return Reach::NotSent(error),
+        };
+        if request.body.is_none() {
+            sent.begin();
+        }
+        let first_byte = async {
+            match self.settings.first_byte {
+                Some(limit) => {
+                    sent.begun().await;
+                    sleep(limit).await;
+                    CallError::first_byte_timeout(limit)
+                }
+                None => std::future::pending().await,
+            }
+        };
+        let error = tokio::select! {
+            biased;
+            answered = prepared.send() => match answered {
+                Ok(response) => return self.receive(response, url, deadline).await,
+                Err(error) => CallError::sending(error, url, self.settings.connect),
+            },
+            error = first_byte => error,
+            error = total(deadline) => error,
+        };
+        let never_connected = matches!(
+            error.kind,
+            CallErrorKind::ConnectRefused
+                | CallErrorKind::Dns
+                | CallErrorKind::Tls
+                | CallErrorKind::Unreachable
+                | CallErrorKind::ConnectTimeout
+        );
+        if never_connected || !sent.may_have_left() {
+            sent.reset();
+            Reach::NotSent(error)
+        } else {
+            Reach::NothingBack(error)
+        }
+    }
+
+    fn prepare(
+        &self,
+        request: &Request,
+        url: &Url,
+        with_secrets: bool,
+        sent: &Sent,
+    ) -> Result<reqwest::RequestBuilder, CallError> {
+        let bytes_max = self.settings.request_bytes_max;
+        if request
+            .body
+            .as_ref()
+            .is_some_and(|body| body.len() > bytes_max)
+        {
+            return Err(CallError::new(
+                CallErrorKind::RequestTooLarge,
+                format!("the request is larger than the {bytes_max} bytes allowed"),
+            ));
+        }
+        let client = self
+            .clients
+            .of(url.scheme(), &self.settings)
+            .map_err(|why| {
+                CallError::new(CallErrorKind::Tls, format!("TLS is not available: {why}"))
+            })?;
+        let method = match request.verb {
+            Verb::Get => Method::GET,
+            Verb::Post => Method::POST,
+        };
+        let headers = header_map(&request.headers, with_secrets)?;
+        let mut builder = client.request(method, url.clone()).headers(headers);
+        if let Some(body) = &request.body {
+            let bytes = Bytes::copy_from_slice(body);
+            builder = builder.body(reqwest::Body::wrap(MarkedBody::new(bytes, sent.clone())));
+        }
+        Ok(builder)
+    }
+
+    async fn receive(
+        &self,
+        mut response: Response,
+        url: &Url,
+        deadline: Option<Deadline>,
+    ) -> Reach {
+        let mut answer = Answer {
+            status: response.status().as_u16(),
+            headers: response
+                .headers()
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.as_bytes()))
+                .collect::<Headers>(),
+            body: Vec::new(),
+        };
+        let bytes_max = self.settings.response_bytes_max;
+        let error = loop {
+            let next = tokio::select! {
+                biased;
+                next = self.next_chunk(&mut response, url) => next,
+                error = total(deadline) => Err(error),
+            };
+            match next {
+                Ok(None) => return Reach::Answered(answer),
+                Ok(Some(chunk)) => {
+                    let room = bytes_max - answer.body.len();
+                    answer
+                        .body
+                        .extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
+                    if chunk.len() > room {
+                        break CallError::too_large(bytes_max);
+                    }
+                }
+                Err(error) => break error,
+            }
+        };
+        Reach::Partial { answer, error }
+    }
+
+    async fn next_chunk(
+        &self,
+        response: &mut Response,
+        url: &Url,
+    ) -> Result<Option<Bytes>, CallError> {
+        let next = match self.settings.idle {
+            Some(limit) => timeout(limit, response.chunk())
+                .await
+                .map_err(|_| CallError::idle_timeout(limit))?,
+            None => response.chunk().await,
+        };
+        next.map_err(|error| CallError::receiving(error, url))
+    }
+}
+
+async fn total(deadline: Option<Deadline>) -> CallError {
+    match deadline {
+        Some(deadline) => {
+            deadline.passed().await;
+            CallError::total_timeout(deadline.of)
+        }
+        None => std::future::pending().await,
+    }
+}
+
+fn header_map(fields: &[(String, HeaderText)], with_secrets: bool) -> Result<HeaderMap, CallError> {
+    let mut map = HeaderMap::new();
+    for (name, text) in fields {
+        // The value is not quoted: it may be a credential.
+        let bad = || {
+            CallError::new(
+                CallErrorKind::BadRequest,
+                format!("the header `{name}` cannot be sent"),
+            )
+        };
+        let secret = matches!(text, HeaderText::Secret(_));
+        if secret && !with_secrets {
+            continue;
+        }
+        let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
+        let mut value = HeaderValue::from_bytes(text.expose().as_bytes()).map_err(|_| bad())?;
+        value.set_sensitive(secret);
+        map.append(key, value);
+    }
+    // The bytes of an answer are evidence, so no coding may stand between them and us.
+    map.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    Ok(map)
+}
+
+#[cfg(test)]
+#[path = "http_tests.rs"]
+mod tests;
