@@ -123,7 +123,7 @@ pub(crate) fn checksum(pieces: &[&[u8]]) -> [u8; 32] {
 }
 
 /// One `n`, `link(n)` and the log that they belong to: what to keep elsewhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Anchor {
     /// The log.
     pub log: LogId,
@@ -170,7 +170,7 @@ pub struct Verifier {
 }
 
 /// A place at which the chain does not hold.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum ChainFault {
     /// Events are missing.
     #[error("event {expected} is missing: the next one there is {found}")]
@@ -227,6 +227,12 @@ impl Verifier {
         self.seq = seq;
         self.link = link;
         Ok(link)
+    }
+
+    /// Goes on behind a re-anchoring.
+    pub(crate) fn jump(&mut self, anchor: Anchor) {
+        self.seq = anchor.seq;
+        self.link = anchor.link;
     }
 
     /// Where it has come to.

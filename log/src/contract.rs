@@ -9,10 +9,12 @@
 //! `conformance.rs` holds these promises as tests; every backend runs all of them.
 
 use crate::chain::{Anchor, ChainFault, Digest, Link, LogId};
+use crate::event::kind::LogReanchored;
 use crate::event::stored::{self, DecodeError, EncodeError};
 use crate::event::{BatchId, Draft, Event, Seq, Subject, Timestamp};
 use crate::payload::PayloadRef;
 use crate::payload::row::Row;
+use serde::{Deserialize, Serialize};
 use std::future::Future;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -270,7 +272,7 @@ pub enum ReadError {
 }
 
 /// What does not hold, as exactly as it is known.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum IntegrityFault {
     /// The chain breaks.
     #[error(transparent)]
@@ -290,6 +292,8 @@ pub enum IntegrityFault {
         witnessed: Head,
         /// The link that is there.
         found: Link,
+        /// Where the log ends.
+        head: Head,
     },
     /// The log is another one than the witness saw.
     #[error("the log is {found} and its witness saw {}", witnessed.log)]
@@ -367,6 +371,39 @@ impl IntegrityFault {
             Self::Shorter { found, .. } => Some(found.seq.next()),
             Self::OtherLink { witnessed, .. } => Some(witnessed.seq),
             Self::OtherLog { .. } | Self::Gone { .. } | Self::Store { .. } => None,
+        }
+    }
+}
+
+impl IntegrityFault {
+    /// Whether a re-anchoring names what this fault lost.
+    pub(crate) fn is_answered_by(&self, facts: &LogReanchored) -> bool {
+        match self {
+            Self::Shorter { witnessed, found }
+            | Self::OtherLink {
+                witnessed,
+                found: _,
+                head: found,
+            } => {
+                (facts.witnessed, facts.witnessed_link) == (witnessed.seq, witnessed.link)
+                    && (facts.found, facts.found_link) == (found.seq, found.link)
+            }
+            _ => self
+                .first_bad()
+                .is_none_or(|bad| facts.found < bad && bad <= facts.witnessed),
+        }
+    }
+
+    /// Where the chain goes on after that re-anchoring: behind the witnessed place where the log is
+    /// shorter, so that the lost places stay empty for ever, else behind the log's own head.
+    pub(crate) fn anchor_after(&self, head: Head, facts: &LogReanchored) -> Head {
+        match self {
+            Self::Shorter { .. } => Head {
+                log: head.log,
+                seq: facts.witnessed,
+                link: facts.witnessed_link,
+            },
+            _ => head,
         }
     }
 }

@@ -16,6 +16,7 @@ pub mod contract;
 pub mod event;
 pub mod payload;
 pub mod seam;
+pub mod verify;
 
 pub use contract::{
     AppendError, Appended, Batch, Expect, Head, Log, Opened, ReadError, Record, StoredPayload,

@@ -4,6 +4,7 @@
 //! the process that hosts it. The set is closed.
 
 pub mod companion;
+pub mod fjall;
 mod frame;
 pub mod lock;
 pub mod memory;

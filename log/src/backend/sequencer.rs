@@ -5,7 +5,7 @@ use crate::contract::{AppendError, Record, not_before};
 use crate::event::facts::{LogOrigin, Program};
 use crate::event::kind::{LogCreated, Suite};
 use crate::event::stored;
-use crate::event::{Draft, EventKind, HostId, Seq, Subject, Timestamp};
+use crate::event::{Draft, EventKind, HostId, Links, Seq, Subject, Timestamp};
 use crate::seam::Ids;
 
 /// The version of the stored form that this build writes.
@@ -88,6 +88,12 @@ impl Sequencer {
         self
     }
 
+    /// Goes on behind another place: only a re-anchoring leaves places empty.
+    pub(crate) fn jump(mut self, head: Anchor) -> Self {
+        self.head = head;
+        self
+    }
+
     /// Gives a draft the next place.
     pub(crate) fn place(
         &mut self,
@@ -128,8 +134,13 @@ impl Sequencer {
 ///
 /// The thread is the context, else the subject.
 pub(crate) fn thread_keys(draft: &Draft) -> (String, String) {
-    let subject = format!("s:{}", draft.subject);
-    let thread = match &draft.links.context {
+    keys_of(&draft.subject, &draft.links)
+}
+
+/// The same for an event that has its place.
+pub(crate) fn keys_of(subject: &Subject, links: &Links) -> (String, String) {
+    let subject = format!("s:{subject}");
+    let thread = match &links.context {
         Some(context) => format!("t:{context}"),
         None => subject.clone(),
     };

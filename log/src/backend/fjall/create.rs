@@ -1,0 +1,208 @@
+//! Opening a log: begin it where there is none, and check it where its last close is not known to be clean.
+
+use super::check;
+use super::folder::{LogFolder, journals, sync_folder};
+use super::store::{self, Damage, Store};
+use super::witness::{Heard, Testimony, Witness, fingerprint};
+use super::{OpenError, fault, id_of};
+use crate::backend::sequencer::{FORMAT, Sequencer, genesis_draft, thread_keys};
+use crate::chain;
+use crate::contract::{Head, IntegrityFault, Record};
+use crate::event::kind::LogCreated;
+use crate::event::{EventKind, Seq};
+use crate::seam::Ids;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// An opened log, before its writer runs.
+pub(super) struct OpenedLog {
+    pub(super) store: Store,
+    pub(super) database: PathBuf,
+    pub(super) sequencer: Sequencer,
+    pub(super) witness: Witness,
+    pub(super) needed_format: u32,
+    pub(super) journal_bytes: u64,
+    pub(super) fault: Option<IntegrityFault>,
+}
+
+pub(super) fn open(folder: &LogFolder, ids: &Ids) -> Result<OpenedLog, OpenError> {
+    folder.create()?;
+    let database = match folder.current()? {
+        Some(database) => database,
+        None => begin(folder, ids)?,
+    };
+    let heard = Heard::of(folder, None)?;
+    let clean = match heard.inside.and_then(|heard| heard.clean) {
+        Some(journals) => journals == fingerprint(&database)?,
+        None => false,
+    };
+    if !clean {
+        folder.keep_journals(&database)?;
+    }
+    let store = Store::open(&database).map_err(refused)?;
+    let (first, last) = ends(&store).map_err(|damage| unreadable(&damage))?;
+    let (Some(first), Some(last)) = (first, last) else {
+        let witnessed = heard.newest().map(|heard| heard.head);
+        return Err(OpenError::Integrity(Arc::new(match witnessed {
+            Some(witnessed) => IntegrityFault::Gone { witnessed },
+            None => IntegrityFault::Store {
+                what: "the database holds no event".to_owned(),
+            },
+        })));
+    };
+    let needed_format = needed_format(&store, &first)?;
+    let head = Head {
+        log: id_of(&first),
+        seq: last.seq,
+        link: last.link,
+    };
+    let at = last.decode().map(|event| event.at).unwrap_or_default();
+    // The outside witness is asked again by the log that is really there.
+    let heard = Heard {
+        outside: Heard::of(folder, Some(head.log))?.outside,
+        ..heard
+    };
+    let fault = match noted_fault(folder)? {
+        Some(noted) => Some(noted),
+        None => check::against(&store, head, &heard, clean),
+    };
+    if fault.is_none() {
+        folder.drop_kept_journals()?;
+    }
+    let witness = rejoin(folder, head, &heard, fault.is_none())?;
+    let journal_bytes = journals(&database)?
+        .iter()
+        .filter_map(|journal| journal.metadata().ok())
+        .map(|metadata| metadata.len())
+        .sum();
+    Ok(OpenedLog {
+        store,
+        database,
+        sequencer: Sequencer::resume(head, at, Some(ids.host())).stepping(ids.is_seeded()),
+        witness,
+        needed_format,
+        journal_bytes,
+        fault,
+    })
+}
+
+/// Makes a database beside, with its first event, and gives it its name when it is complete.
+fn begin(folder: &LogFolder, ids: &Ids) -> Result<PathBuf, OpenError> {
+    if let Some(heard) = Heard::of(folder, None)?.newest() {
+        return Err(OpenError::Integrity(Arc::new(IntegrityFault::Gone {
+            witnessed: heard.head,
+        })));
+    }
+    let made = folder.begin_database()?;
+    let genesis = genesis_draft(ids);
+    let created = Sequencer::create(&genesis, ids.now(), Some(ids.host()));
+    let (sequencer, record) = created.map_err(OpenError::Create)?;
+    {
+        let store = Store::open(&made).map_err(OpenError::Store)?;
+        let mut write = store.batch(4);
+        write.insert(&store.events, record.seq.to_key(), store::encode(&record));
+        let (thread, _) = thread_keys(&genesis);
+        write.insert(&store.threads, thread.into_bytes(), record.seq.to_key());
+        write.insert(&store.meta, "format", FORMAT.to_be_bytes());
+        write.commit().map_err(OpenError::Store)?;
+        store.sync().map_err(OpenError::Store)?;
+        store.close();
+    }
+    sync_folder(&made)?;
+    let database = folder.finish_database(&made)?;
+    let journals = fingerprint(&database)?;
+    let mut witness = Witness::open(folder, Testimony::new(folder, sequencer.head()))?;
+    witness.say(|said| said.clean = Some(journals))?;
+    Ok(database)
+}
+
+/// The witness goes on from what it said, unless that is contested: then it keeps saying it.
+fn rejoin(
+    folder: &LogFolder,
+    head: Head,
+    heard: &Heard,
+    trusted: bool,
+) -> Result<Witness, OpenError> {
+    let said = heard.inside.or(heard.outside);
+    let said = said.unwrap_or_else(|| Testimony::new(folder, head));
+    let mut witness = Witness::open(folder, said)?;
+    let behind =
+        heard.inside.is_none_or(|h| h.head != head) || heard.outside.is_none_or(|h| h.head != head);
+    if trusted && behind {
+        witness.say(|said| said.head = head)?;
+    }
+    Ok(witness)
+}
+
+fn ends(store: &Store) -> Result<(Option<Record>, Option<Record>), Damage> {
+    Ok((store.record(Seq(1))?, store.last()?))
+}
+
+/// The oldest format that may write, which must not be one that we cannot even read.
+fn needed_format(store: &Store, first: &Record) -> Result<u32, OpenError> {
+    let marked = store.meta.get("format").map_err(OpenError::Store)?;
+    let marked = marked
+        .and_then(|value| value.as_ref().try_into().ok())
+        .map(u32::from_be_bytes);
+    let created = match first.decode().map(|event| event.kind) {
+        Ok(EventKind::LogCreated(LogCreated { format, .. })) => format,
+        Ok(_) | Err(_) => {
+            return Err(OpenError::NewerFormat {
+                found: marked.unwrap_or(0),
+                ours: FORMAT,
+            });
+        }
+    };
+    if created > FORMAT {
+        return Err(OpenError::NewerFormat {
+            found: created,
+            ours: FORMAT,
+        });
+    }
+    Ok(marked.unwrap_or(created))
+}
+
+fn noted_fault(folder: &LogFolder) -> Result<Option<IntegrityFault>, OpenError> {
+    let note = super::folder::read_bounded(&folder.fault(), 65_536)?;
+    Ok(note.map(|note| fault::decode(&note)))
+}
+
+/// fjall does not open: an error of the file system, another process, or damage that it noticed itself.
+fn refused(error: fjall::Error) -> OpenError {
+    match error {
+        fjall::Error::Locked => OpenError::Locked,
+        fjall::Error::Io(error) => match error.kind() {
+            // What a cut or garbled file gives while it is being parsed.
+            std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::InvalidData => {
+                damaged_store(&error)
+            }
+            _ => OpenError::Io(error),
+        },
+        other => damaged_store(&other),
+    }
+}
+
+fn damaged_store(what: &dyn std::error::Error) -> OpenError {
+    OpenError::Integrity(Arc::new(IntegrityFault::Store {
+        what: what.to_string(),
+    }))
+}
+
+fn unreadable(damage: &Damage) -> OpenError {
+    match damage {
+        Damage::Store(error) => damaged_store(error),
+        Damage::Record(seq) => OpenError::Integrity(Arc::new(IntegrityFault::Unreadable {
+            seq: *seq,
+            what: "its row is not one of ours".to_owned(),
+        })),
+    }
+}
+
+/// For checks: the head that a log has before its first event.
+pub(super) fn before_first(log: chain::LogId) -> Head {
+    Head {
+        log,
+        seq: Seq::ZERO,
+        link: chain::genesis(log),
+    }
+}

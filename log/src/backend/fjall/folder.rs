@@ -1,0 +1,221 @@
+//! The files of one log on disk, and the crash-safe ways to change them.
+//!
+//! ```text
+//! log/            of one profile
+//!   lock          the flock of the hosting process; its content means nothing
+//!   CURRENT       the name of the database folder
+//!   db-N/         the fjall database
+//!   db-N.new/     one that is being made; renamed when complete
+//!   head          the witness (see witness.rs)
+//!   kept/         journals as they were before an unclean open, until it has been checked
+//!   fault         what did not verify; there until `log re-anchor`
+//! <state>/witness/<log>   the second copy of the witness, outside of the profile
+//! ```
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// Where a log lies, and where its second witness lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogFolder {
+    root: PathBuf,
+    witnesses: PathBuf,
+}
+
+/// A file name that no journal of ours has is not touched; neither is a larger number of journals.
+const JOURNALS_MAX: usize = 64;
+
+impl LogFolder {
+    /// The folder `log/` of a profile, and the folder of the witnesses outside of it.
+    pub fn new(root: impl Into<PathBuf>, witnesses: impl Into<PathBuf>) -> Self {
+        Self {
+            root: root.into(),
+            witnesses: witnesses.into(),
+        }
+    }
+
+    /// The folder itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The folder of the second witnesses.
+    pub(super) fn witnesses(&self) -> &Path {
+        &self.witnesses
+    }
+
+    pub(super) fn head(&self) -> PathBuf {
+        self.root.join("head")
+    }
+
+    pub(super) fn fault(&self) -> PathBuf {
+        self.root.join("fault")
+    }
+
+    /// The journals that were put aside before an unclean open.
+    pub fn kept(&self) -> PathBuf {
+        self.root.join("kept")
+    }
+
+    /// Makes both folders, for their owner only.
+    pub(super) fn create(&self) -> io::Result<()> {
+        private_folder(&self.root)?;
+        private_folder(&self.witnesses)
+    }
+
+    /// The database in use: the one that `CURRENT` names, else the only one that is there.
+    ///
+    /// `CURRENT` is written after the rename that completes a database, so a crash between the two
+    /// leaves a complete one without a name.
+    pub(super) fn current(&self) -> io::Result<Option<PathBuf>> {
+        let named = match read_bounded(&self.root.join("CURRENT"), 64)? {
+            Some(bytes) => String::from_utf8(bytes)
+                .ok()
+                .map(|name| name.trim_end().to_owned()),
+            None => None,
+        };
+        if let Some(name) = named.filter(|name| is_database_name(name))
+            && self.root.join(&name).is_dir()
+        {
+            return Ok(Some(self.root.join(name)));
+        }
+        let mut found = Vec::new();
+        match fs::read_dir(&self.root) {
+            Ok(entries) => {
+                for entry in entries {
+                    let entry = entry?;
+                    if entry.file_name().to_str().is_some_and(is_database_name) {
+                        found.push(entry.path());
+                    }
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        match found.as_slice() {
+            [] => Ok(None),
+            [only] => Ok(Some(only.clone())),
+            _ => Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "several databases and no file CURRENT that names one of them",
+            )),
+        }
+    }
+
+    /// A place to make a database in; what an earlier attempt left there is removed.
+    pub(super) fn begin_database(&self) -> io::Result<PathBuf> {
+        let path = self.root.join("db-1.new");
+        remove_folder(&path)?;
+        Ok(path)
+    }
+
+    /// Gives a complete database its name.
+    pub(super) fn finish_database(&self, made: &Path) -> io::Result<PathBuf> {
+        let path = made.with_extension("");
+        fs::rename(made, &path)?;
+        sync_folder(&self.root)?;
+        if let Some(name) = path.file_name().and_then(|name| name.to_str()) {
+            replace_file(&self.root.join("CURRENT"), format!("{name}\n").as_bytes())?;
+        }
+        Ok(path)
+    }
+
+    /// Puts the journals aside, unless an earlier open that was not finished has done so: its copy is
+    /// the older evidence.
+    pub(super) fn keep_journals(&self, database: &Path) -> io::Result<()> {
+        let kept = self.kept();
+        if kept.is_dir() {
+            return Ok(());
+        }
+        let fresh = self.root.join("kept.new");
+        remove_folder(&fresh)?;
+        private_folder(&fresh)?;
+        for journal in journals(database)? {
+            if let Some(name) = journal.file_name() {
+                fs::copy(&journal, fresh.join(name))?;
+            }
+        }
+        fs::rename(&fresh, &kept)
+    }
+
+    /// Drops that copy, when the open has been checked.
+    pub(super) fn drop_kept_journals(&self) -> io::Result<()> {
+        remove_folder(&self.kept())
+    }
+}
+
+fn is_database_name(name: &str) -> bool {
+    name.strip_prefix("db-")
+        .is_some_and(|n| !n.is_empty() && n.len() < 10 && n.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// The journals of a database, by name.
+pub(super) fn journals(database: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(database)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "jnl") {
+            found.push(path);
+        }
+    }
+    if found.len() > JOURNALS_MAX {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("{} journals, more than {JOURNALS_MAX}", found.len()),
+        ));
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Makes a folder and its parents for their owner only, whatever the umask is.
+pub(super) fn private_folder(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+}
+
+/// Removes a folder that need not be there.
+pub(super) fn remove_folder(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Makes the names in a folder durable.
+pub(super) fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+/// A file for its owner only.
+pub(super) fn private_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).mode(0o600);
+    options
+}
+
+/// Replaces a small file: all of the old or all of the new.
+pub(super) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let fresh = path.with_extension("new");
+    let mut file = private_file().truncate(true).open(&fresh)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&fresh, path)?;
+    path.parent().map_or(Ok(()), sync_folder)
+}
+
+/// Reads a small file; `None` if it is not there.
+pub(super) fn read_bounded(path: &Path, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut bytes = Vec::new();
+    file.take(bytes_max).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
