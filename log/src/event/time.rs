@@ -5,15 +5,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Microseconds since 1970-01-01T00:00:00Z, without leap seconds. Never negative, at most the end of 9999.
+/// Microseconds since 1970-01-01T00:00:00Z, without leap seconds. Never negative, at most 9999-12-30.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(u64);
 
-/// The last microsecond of the year 9999: later ones have no stored spelling.
-const MICROS_MAX: u64 = 253_402_300_799_999_999;
+/// 9999-12-30T22:00:00.000000Z, the last moment that has a civil time at every offset.
+const MICROS_MAX: u64 = 253_402_207_200_000_000;
 
 impl Timestamp {
-    /// A moment by its microseconds; later ones than the year 9999 become its last microsecond.
+    /// A moment by its microseconds; later ones than 9999-12-30T22:00:00Z become that.
     pub fn from_micros(micros: u64) -> Self {
         Self(micros.min(MICROS_MAX))
     }
@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(Timestamp::parse_rfc3339("1969-12-31T23:59:59Z"), None);
         assert_eq!(
             Timestamp::from_micros(u64::MAX).to_string(),
-            "9999-12-31T23:59:59.999999Z"
+            "9999-12-30T22:00:00.000000Z"
         );
     }
 }

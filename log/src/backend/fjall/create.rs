@@ -11,7 +11,7 @@ use crate::contract::{Head, IntegrityFault, Record};
 use crate::event::kind::LogCreated;
 use crate::event::{EventKind, Seq};
 use crate::seam::Ids;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// An opened log, before its writer runs.
@@ -39,7 +39,7 @@ pub(super) fn open(folder: &LogFolder, ids: &Ids) -> Result<OpenedLog, OpenError
     if !clean {
         folder.keep_journals(&database)?;
     }
-    let store = Store::open(&database).map_err(refused)?;
+    let store = open_isolated(&database)?;
     let (first, last) = ends(&store).map_err(|damage| unreadable(&damage))?;
     let (Some(first), Some(last)) = (first, last) else {
         let witnessed = heard.newest().map(|heard| heard.head);
@@ -165,6 +165,21 @@ fn needed_format(store: &Store, first: &Record) -> Result<u32, OpenError> {
 fn noted_fault(folder: &LogFolder) -> Result<Option<IntegrityFault>, OpenError> {
     let note = super::folder::read_bounded(&folder.fault(), 65_536)?;
     Ok(note.map(|note| fault::decode(&note)))
+}
+
+/// The name of the thread on which a store is opened: a panic there is damage, not a fault of ours.
+pub const OPENING_THREAD: &str = "missive-opening";
+
+/// Opens a store on a thread of its own: some damage makes fjall panic instead of reporting it.
+fn open_isolated(database: &Path) -> Result<Store, OpenError> {
+    let path = database.to_owned();
+    let opening = std::thread::Builder::new().name(OPENING_THREAD.to_owned());
+    match opening.spawn(move || Store::open(&path))?.join() {
+        Ok(opened) => opened.map_err(refused),
+        Err(_panic) => Err(OpenError::Integrity(Arc::new(IntegrityFault::Store {
+            what: "its journal cannot be read".to_owned(),
+        }))),
+    }
 }
 
 /// fjall does not open: an error of the file system, another process, or damage that it noticed itself.

@@ -11,9 +11,12 @@ mod create;
 mod fault;
 mod folder;
 mod store;
+#[cfg(test)]
+mod tests;
 mod witness;
 mod writer;
 
+pub use create::OPENING_THREAD;
 pub use folder::LogFolder;
 pub use writer::Fence;
 
