@@ -311,3 +311,16 @@ async fn every_flipped_byte_of_a_journal_is_noticed_or_harmless() {
         }
     }
 }
+
+/// The promises of the contract, on disk.
+mod conformance {
+    use super::*;
+
+    async fn make() -> (Arc<FjallLog>, World) {
+        let world = World::new();
+        let log = Arc::new(world.open("a"));
+        (log, world)
+    }
+
+    crate::conformance::conformance!(make);
+}

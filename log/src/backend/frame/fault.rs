@@ -1,8 +1,6 @@
 //! Errors in the shape in which they cross the socket: the attached side gets the same variant, with the
 //! same values, as a process that holds the log itself. Only causes from below become text.
 
-use super::wire::WireHead;
-use crate::chain::{ChainFault, Link, LogId};
 use crate::contract::{AppendError, IntegrityFault, ReadError};
 use crate::event::stored::EncodeError;
 use crate::event::{Seq, Subject};
@@ -68,7 +66,7 @@ pub(crate) enum WireAppendError {
         bytes: u64,
     },
     NoStoredForm(String),
-    Integrity(WireFault),
+    Integrity(IntegrityFault),
     NewerFormat {
         needed: u32,
         ours: u32,
@@ -95,7 +93,7 @@ impl From<AppendError> for WireAppendError {
                 Self::EventTooLarge { bytes: wide(bytes) }
             }
             AppendError::Encode(EncodeError::Json(cause)) => Self::NoStoredForm(text(&cause)),
-            AppendError::Integrity(fault) => Self::Integrity((*fault).clone().into()),
+            AppendError::Integrity(fault) => Self::Integrity((*fault).clone()),
             AppendError::NewerFormat { needed, ours } => Self::NewerFormat { needed, ours },
             AppendError::Io(cause) => Self::Io((&*cause).into()),
             AppendError::Poisoned(cause) => Self::Poisoned(cause.as_deref().map(Into::into)),
@@ -121,7 +119,7 @@ impl From<WireAppendError> for AppendError {
             WireAppendError::NoStoredForm(cause) => {
                 Self::Encode(EncodeError::Json(serde::de::Error::custom(cause)))
             }
-            WireAppendError::Integrity(fault) => Self::Integrity(Arc::new(fault.into())),
+            WireAppendError::Integrity(fault) => Self::Integrity(Arc::new(fault)),
             WireAppendError::NewerFormat { needed, ours } => Self::NewerFormat { needed, ours },
             WireAppendError::Io(cause) => Self::Io(cause.into()),
             WireAppendError::Poisoned(cause) => Self::Poisoned(cause.map(Into::into)),
@@ -137,7 +135,7 @@ impl From<WireAppendError> for AppendError {
 pub(crate) enum WireReadError {
     Io(WireIo),
     Store(String),
-    Integrity(WireFault),
+    Integrity(IntegrityFault),
     HostLost,
     Busy,
 }
@@ -147,7 +145,7 @@ impl From<ReadError> for WireReadError {
         match error {
             ReadError::Io(cause) => Self::Io((&*cause).into()),
             ReadError::Store(cause) => Self::Store(text(&*cause)),
-            ReadError::Integrity(fault) => Self::Integrity((*fault).clone().into()),
+            ReadError::Integrity(fault) => Self::Integrity((*fault).clone()),
             ReadError::HostLost => Self::HostLost,
             ReadError::Busy => Self::Busy,
         }
@@ -159,121 +157,9 @@ impl From<WireReadError> for ReadError {
         match error {
             WireReadError::Io(cause) => Self::Io(cause.into()),
             WireReadError::Store(cause) => Self::Store(Arc::new(Far(cause))),
-            WireReadError::Integrity(fault) => Self::Integrity(Arc::new(fault.into())),
+            WireReadError::Integrity(fault) => Self::Integrity(Arc::new(fault)),
             WireReadError::HostLost => Self::HostLost,
             WireReadError::Busy => Self::Busy,
-        }
-    }
-}
-
-/// [`IntegrityFault`].
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum WireFault {
-    Gap {
-        expected: Seq,
-        found: Seq,
-    },
-    Link {
-        seq: Seq,
-    },
-    Shorter {
-        witnessed: WireHead,
-        found: WireHead,
-    },
-    OtherLink {
-        witnessed: WireHead,
-        found: [u8; 32],
-    },
-    OtherLog {
-        witnessed: WireHead,
-        found: [u8; 32],
-    },
-    Gone {
-        witnessed: WireHead,
-    },
-    Unreadable {
-        seq: Seq,
-        what: String,
-    },
-    Thread {
-        seq: Seq,
-        stored: Seq,
-        found: Seq,
-    },
-    Time {
-        seq: Seq,
-    },
-    PayloadMissing {
-        seq: Seq,
-        index: u16,
-    },
-    PayloadChanged {
-        seq: Seq,
-        index: u16,
-    },
-    Store {
-        what: String,
-    },
-}
-
-impl From<IntegrityFault> for WireFault {
-    fn from(fault: IntegrityFault) -> Self {
-        use IntegrityFault as F;
-        match fault {
-            F::Chain(ChainFault::Gap { expected, found }) => Self::Gap { expected, found },
-            F::Chain(ChainFault::Link { seq }) => Self::Link { seq },
-            F::Shorter { witnessed, found } => Self::Shorter {
-                witnessed: witnessed.into(),
-                found: found.into(),
-            },
-            F::OtherLink { witnessed, found } => Self::OtherLink {
-                witnessed: witnessed.into(),
-                found: found.0,
-            },
-            F::OtherLog { witnessed, found } => Self::OtherLog {
-                witnessed: witnessed.into(),
-                found: found.0,
-            },
-            F::Gone { witnessed } => Self::Gone {
-                witnessed: witnessed.into(),
-            },
-            F::Unreadable { seq, what } => Self::Unreadable { seq, what },
-            F::Thread { seq, stored, found } => Self::Thread { seq, stored, found },
-            F::Time { seq } => Self::Time { seq },
-            F::PayloadMissing { seq, index } => Self::PayloadMissing { seq, index },
-            F::PayloadChanged { seq, index } => Self::PayloadChanged { seq, index },
-            F::Store { what } => Self::Store { what },
-        }
-    }
-}
-
-impl From<WireFault> for IntegrityFault {
-    fn from(fault: WireFault) -> Self {
-        use WireFault as W;
-        match fault {
-            W::Gap { expected, found } => Self::Chain(ChainFault::Gap { expected, found }),
-            W::Link { seq } => Self::Chain(ChainFault::Link { seq }),
-            W::Shorter { witnessed, found } => Self::Shorter {
-                witnessed: witnessed.into(),
-                found: found.into(),
-            },
-            W::OtherLink { witnessed, found } => Self::OtherLink {
-                witnessed: witnessed.into(),
-                found: Link(found),
-            },
-            W::OtherLog { witnessed, found } => Self::OtherLog {
-                witnessed: witnessed.into(),
-                found: LogId(found),
-            },
-            W::Gone { witnessed } => Self::Gone {
-                witnessed: witnessed.into(),
-            },
-            W::Unreadable { seq, what } => Self::Unreadable { seq, what },
-            W::Thread { seq, stored, found } => Self::Thread { seq, stored, found },
-            W::Time { seq } => Self::Time { seq },
-            W::PayloadMissing { seq, index } => Self::PayloadMissing { seq, index },
-            W::PayloadChanged { seq, index } => Self::PayloadChanged { seq, index },
-            W::Store { what } => Self::Store { what },
         }
     }
 }
