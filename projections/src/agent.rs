@@ -1,0 +1,337 @@
+//! Registered agents and their cached cards.
+//!
+//! A rename carries the registration, its card and its history to the new alias; the old alias stays
+//! as a pointer until somebody registers it anew. A removal keeps the registration as history. Agents
+//! that only the configuration knows have a card here and no registration.
+
+use crate::outbox::agent_of;
+use crate::rows::{Rows, Table, load, micros, micros_option, save};
+use crate::source::Source;
+use crate::view::Projection;
+use missive_log::event::facts::{
+    BareUrl, Binding, CardPath, EntityTag, Failure, InterfaceFacts, Name,
+};
+use missive_log::event::kind::{AgentAdded, CardFailed, CardFetched, CardRequested};
+use missive_log::event::{Alias, EventKind, Seq, Subject};
+use missive_log::{Event, Role, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// A registration, as it stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agent {
+    /// The alias.
+    pub alias: Alias,
+    /// The place of its registration: its identity for life, whatever it is called.
+    pub added: Seq,
+    /// When it was registered.
+    #[serde(with = "micros")]
+    pub added_at: Timestamp,
+    /// Since when it has this alias.
+    pub since: Seq,
+    /// The base URL.
+    pub url: BareUrl,
+    /// Interfaces that the user gave.
+    pub interfaces: Vec<InterfaceFacts>,
+    /// The user's order of bindings; empty: the card's.
+    pub bindings: Vec<Binding>,
+    /// The configured credential.
+    pub auth_ref: Option<Name>,
+    /// Tags, sorted.
+    pub tags: Vec<Name>,
+    /// Notes and metadata, if there are any.
+    pub note: Option<Source>,
+    /// The same for its metadata.
+    pub metadata: Option<Source>,
+    /// What it was called before, oldest first; of very many, the newest.
+    pub former: Vec<Former>,
+}
+
+/// An alias that an agent once had.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Former {
+    /// The alias.
+    pub alias: Alias,
+    /// From this event on.
+    pub since: Seq,
+    /// Up to this event, which renamed it.
+    pub until: Seq,
+}
+
+/// What is known of an alias.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Entry {
+    /// It is registered.
+    Present(Agent),
+    /// It was renamed, and the alias is free.
+    Renamed {
+        /// What it was renamed to.
+        to: Alias,
+        /// By which event.
+        at: Seq,
+    },
+    /// It was removed, and the alias is free.
+    Removed {
+        /// What it was.
+        was: Agent,
+        /// By which event.
+        at: Seq,
+    },
+}
+
+/// A cached card. The card itself is a payload.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Card {
+    /// The base URL that the newest request named.
+    pub asked: Option<BareUrl>,
+    /// The newest card that came, confirmed or not.
+    pub body: Option<CardBody>,
+    /// The newest failure, if nothing came since.
+    pub failure: Option<CardFailure>,
+}
+
+/// A card that came.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CardBody {
+    /// The event that brought it, and its payload. The event's facts hold what routing needs of it.
+    pub source: Source,
+    /// The base URL that it was asked for by.
+    pub base: Option<BareUrl>,
+    /// The exact place that answered.
+    pub url: BareUrl,
+    /// Which path answered.
+    pub path: CardPath,
+    /// Its entity tag.
+    pub etag: Option<EntityTag>,
+    /// Its `Last-Modified`.
+    #[serde(with = "micros_option")]
+    pub last_modified: Option<Timestamp>,
+    /// Until when it may be used without asking again.
+    #[serde(with = "micros")]
+    pub fresh_until: Timestamp,
+    /// The event that brought or last confirmed it.
+    pub validated: Seq,
+    /// When that was.
+    #[serde(with = "micros")]
+    pub validated_at: Timestamp,
+}
+
+/// A request for a card that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CardFailure {
+    /// The event that says so.
+    pub seq: Seq,
+    /// When that was.
+    #[serde(with = "micros")]
+    pub at: Timestamp,
+    /// Why.
+    pub failure: Failure,
+    /// The HTTP status, if there was one.
+    pub status: Option<u16>,
+}
+
+/// How many former aliases are kept, newest first.
+const FORMER_MAX: usize = 256;
+/// How many renames are followed: more do not occur, since a pointer is set when its target exists.
+pub(crate) const RENAMES_MAX: usize = 1_024;
+
+pub(crate) struct Agents;
+
+impl Projection for Agents {
+    const NAME: &'static str = "agent";
+    const VERSION: u32 = 1;
+    const TABLES: &'static [Table] = &[Table::Agents, Table::Cards];
+
+    fn apply(rows: &mut impl Rows, event: &Event) {
+        match &event.kind {
+            EventKind::AgentAdded(facts) => add(rows, event, facts),
+            EventKind::AgentRenamed(facts) => rename(rows, event, &facts.to),
+            EventKind::AgentRemoved(_) => remove(rows, event),
+            EventKind::CardRequested(facts) => asked(rows, event, facts),
+            EventKind::CardFetched(facts) => fetched(rows, event, facts),
+            EventKind::CardFailed(facts) => failed(rows, event, facts),
+            // Listed, not `_`: a new fact must be considered here before it compiles.
+            EventKind::LogCreated(_)
+            | EventKind::LogExported(_)
+            | EventKind::LogReanchored(_)
+            | EventKind::ActorSeen(_)
+            | EventKind::SendRequested(_)
+            | EventKind::SendResponded(_)
+            | EventKind::SendFailed(_)
+            | EventKind::SendInDoubt(_)
+            | EventKind::SendResolved(_)
+            | EventKind::CallRequested(_)
+            | EventKind::CallResponded(_)
+            | EventKind::CallFailed(_)
+            | EventKind::TaskUpdated(_)
+            | EventKind::Unknown(_) => {}
+        }
+    }
+}
+
+/// The alias that a registration event is about: its subject, else its link.
+fn registered(event: &Event) -> Option<Alias> {
+    match &event.subject {
+        Some(Subject::Agent(alias)) => Some(alias.clone()),
+        Some(
+            Subject::Log
+            | Subject::Actor(_)
+            | Subject::Operation(_)
+            | Subject::Context(_)
+            | Subject::Task(_)
+            | Subject::Other(_),
+        )
+        | None => event.links.agent.clone(),
+    }
+}
+
+fn key(alias: &Alias) -> &[u8] {
+    alias.as_str().as_bytes()
+}
+
+fn add(rows: &mut impl Rows, event: &Event, facts: &AgentAdded) {
+    let Some(alias) = registered(event) else {
+        return;
+    };
+    let found = |role| Some(Source::of(event, &[role])).filter(|s| s.payload.is_some());
+    let agent = Agent {
+        alias: alias.clone(),
+        added: event.seq,
+        added_at: event.at,
+        since: event.seq,
+        url: facts.url.clone(),
+        interfaces: facts.interfaces.clone(),
+        bindings: facts.bindings.clone(),
+        auth_ref: facts.auth_ref.clone(),
+        tags: facts.tags.clone(),
+        note: found(Role::Note),
+        metadata: found(Role::Metadata),
+        former: Vec::new(),
+    };
+    save(rows, Table::Agents, key(&alias), &Entry::Present(agent));
+    // A card that came from elsewhere is not this agent's.
+    let card: Option<Card> = load(rows, Table::Cards, key(&alias));
+    let base = card.and_then(|card| card.body).and_then(|body| body.base);
+    if base.as_ref() != Some(&facts.url) {
+        rows.delete(Table::Cards, key(&alias));
+    }
+}
+
+fn rename(rows: &mut impl Rows, event: &Event, to: &Alias) {
+    let Some(from) = registered(event).filter(|from| from != to) else {
+        return;
+    };
+    let Some(Entry::Present(mut agent)) = load(rows, Table::Agents, key(&from)) else {
+        return;
+    };
+    agent.former.push(Former {
+        alias: from.clone(),
+        since: agent.since,
+        until: event.seq,
+    });
+    let excess = agent.former.len().saturating_sub(FORMER_MAX);
+    agent.former.drain(..excess);
+    agent.alias = to.clone();
+    agent.since = event.seq;
+    let pointer = Entry::Renamed {
+        to: to.clone(),
+        at: event.seq,
+    };
+    save(rows, Table::Agents, key(&from), &pointer);
+    save(rows, Table::Agents, key(to), &Entry::Present(agent));
+    match rows.get(Table::Cards, key(&from)) {
+        Some(card) => rows.put(Table::Cards, key(to), card),
+        None => rows.delete(Table::Cards, key(to)),
+    }
+    rows.delete(Table::Cards, key(&from));
+}
+
+fn remove(rows: &mut impl Rows, event: &Event) {
+    let Some(alias) = registered(event) else {
+        return;
+    };
+    if let Some(Entry::Present(was)) = load(rows, Table::Agents, key(&alias)) {
+        let removed = Entry::Removed { was, at: event.seq };
+        save(rows, Table::Agents, key(&alias), &removed);
+    }
+    rows.delete(Table::Cards, key(&alias));
+}
+
+/// What an alias of some time is called now, and who that is: an outcome may come after a rename.
+pub(crate) fn resolve(rows: &mut impl Rows, alias: &Alias) -> (Alias, Option<Seq>) {
+    let mut alias = alias.clone();
+    for _ in 0..RENAMES_MAX {
+        match load(rows, Table::Agents, key(&alias)) {
+            Some(Entry::Renamed { to, .. }) => alias = to,
+            Some(Entry::Present(agent) | Entry::Removed { was: agent, .. }) => {
+                return (alias, Some(agent.added));
+            }
+            None => return (alias, None),
+        }
+    }
+    (alias, None)
+}
+
+/// The bytes that stand for an agent in keys: its registration, which no rename changes; for an agent
+/// that only the configuration knows its alias; nothing for a bare URL.
+pub(crate) fn identity(rows: &mut impl Rows, alias: Option<&Alias>) -> Vec<u8> {
+    let Some(alias) = alias else {
+        return Vec::new();
+    };
+    match resolve(rows, alias) {
+        (_, Some(added)) => added.to_key().to_vec(),
+        (alias, None) => [&Seq::ZERO.to_key(), key(&alias)].concat(),
+    }
+}
+
+fn card_of(rows: &mut impl Rows, event: &Event) -> Option<(Alias, Card)> {
+    let (alias, _) = resolve(rows, &agent_of(event)?);
+    let card = load(rows, Table::Cards, key(&alias)).unwrap_or_default();
+    Some((alias, card))
+}
+
+fn asked(rows: &mut impl Rows, event: &Event, facts: &CardRequested) {
+    if let Some((alias, mut card)) = card_of(rows, event) {
+        card.asked = Some(facts.url.clone());
+        save(rows, Table::Cards, key(&alias), &card);
+    }
+}
+
+fn fetched(rows: &mut impl Rows, event: &Event, facts: &CardFetched) {
+    let Some((alias, mut card)) = card_of(rows, event) else {
+        return;
+    };
+    if facts.card.is_some() {
+        card.body = Some(CardBody {
+            source: Source::of(event, &[Role::Response]),
+            base: card.asked.clone(),
+            url: facts.url.clone(),
+            path: facts.path,
+            etag: facts.etag.clone(),
+            last_modified: facts.last_modified,
+            fresh_until: facts.fresh_until,
+            validated: event.seq,
+            validated_at: event.at,
+        });
+    } else if let Some(body) = &mut card.body {
+        // RFC 9111 section 4.3.4: a 304 updates what it names and leaves the rest.
+        body.etag = facts.etag.clone().or(body.etag.take());
+        body.last_modified = facts.last_modified.or(body.last_modified);
+        body.fresh_until = facts.fresh_until;
+        body.validated = event.seq;
+        body.validated_at = event.at;
+    }
+    card.failure = None;
+    save(rows, Table::Cards, key(&alias), &card);
+}
+
+fn failed(rows: &mut impl Rows, event: &Event, facts: &CardFailed) {
+    if let Some((alias, mut card)) = card_of(rows, event) {
+        card.failure = Some(CardFailure {
+            seq: event.seq,
+            at: event.at,
+            failure: facts.failure,
+            status: facts.status,
+        });
+        save(rows, Table::Cards, key(&alias), &card);
+    }
+}

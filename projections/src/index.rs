@@ -1,0 +1,92 @@
+//! Where events are found: kind, agent, context, task, operation, origin, time and subject.
+//!
+//! Indexes look at the envelope only, so an event of a kind that this build does not know is found as
+//! well. Every other view folds such an event as nothing.
+
+use crate::rows::{Index, Rows, Table, load, save};
+use crate::view::Projection;
+use missive_log::event::Subject;
+use missive_log::{Event, Timestamp};
+
+/// The longest term that is told from others, in bytes: no identifier is longer. Only the name of a
+/// kind that a newer build invented could be.
+pub const TERM_BYTES_MAX: usize = 1_024;
+
+/// What of a text stands in an index.
+pub(crate) fn term(text: &str) -> &[u8] {
+    let bytes = text.as_bytes();
+    bytes.get(..TERM_BYTES_MAX).unwrap_or(bytes)
+}
+
+/// Postings of the envelope.
+pub(crate) struct Postings;
+
+impl Projection for Postings {
+    const NAME: &'static str = "index";
+    const VERSION: u32 = 1;
+    const TABLES: &'static [Table] = &[Table::Postings, Table::Kinds];
+
+    fn apply(rows: &mut impl Rows, event: &Event) {
+        let kind = term(event.kind.name());
+        rows.post(Index::Kind, kind, event.seq);
+        let count: u64 = load(rows, Table::Kinds, kind).unwrap_or(0);
+        save(rows, Table::Kinds, kind, &(count + 1));
+        if let Some(agent) = &event.links.agent {
+            rows.post(Index::Agent, term(agent.as_str()), event.seq);
+        }
+        if let Some(context) = &event.links.context {
+            rows.post(Index::Context, term(context.as_str()), event.seq);
+        }
+        if let Some(task) = &event.links.task {
+            rows.post(Index::Task, term(task.as_str()), event.seq);
+        }
+        if let Some(operation) = &event.operation {
+            rows.post(Index::Operation, term(operation.as_str()), event.seq);
+        }
+        if let Some(origin) = event.origin {
+            rows.post(Index::Origin, term(origin.as_str()), event.seq);
+        }
+    }
+}
+
+/// First place of each second that has events. Times never decrease with places, so a moment is
+/// bounded by two rows, and whoever needs it to the microsecond looks into that second.
+pub(crate) struct Times;
+
+/// The key of a second.
+pub(crate) fn second(at: Timestamp) -> [u8; 8] {
+    at.as_secs().to_be_bytes()
+}
+
+impl Projection for Times {
+    const NAME: &'static str = "time";
+    const VERSION: u32 = 1;
+    const TABLES: &'static [Table] = &[Table::Times];
+
+    fn apply(rows: &mut impl Rows, event: &Event) {
+        let key = second(event.at);
+        if rows.get(Table::Times, &key).is_none() {
+            save(rows, Table::Times, &key, &event.seq);
+        }
+    }
+}
+
+/// Newest place of each subject: what a conditional append names.
+pub(crate) struct Subjects;
+
+impl Projection for Subjects {
+    const NAME: &'static str = "subject";
+    const VERSION: u32 = 1;
+    const TABLES: &'static [Table] = &[Table::Subjects];
+
+    fn apply(rows: &mut impl Rows, event: &Event) {
+        if let Some(subject) = &event.subject {
+            save(rows, Table::Subjects, &subject_key(subject), &event.seq);
+        }
+    }
+}
+
+/// The key of a subject.
+pub(crate) fn subject_key(subject: &Subject) -> Vec<u8> {
+    subject.to_string().into_bytes()
+}

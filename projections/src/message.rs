@@ -1,0 +1,176 @@
+//! Messages by their ids.
+//!
+//! Whoever makes a message chooses its id, so one id may stand for several: a message is known by its
+//! id, its direction and its agent. Attempts at a message carry one id and are one message. A message
+//! is counted in every context that it was found to be in: peers may choose the context themselves.
+
+use crate::agent::identity;
+use crate::outbox::agent_of;
+use crate::rows::{Rows, Table, key_of, load, micros, save};
+use crate::view::Projection;
+use missive_log::event::facts::TaskFacts;
+use missive_log::event::{Alias, ContextId, EventKind, MessageId, OperationId, Seq, TaskId};
+use missive_log::{Event, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// Which way a message went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum Direction {
+    /// From here.
+    Sent = 0,
+    /// To here.
+    Received = 1,
+}
+
+/// A message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Its id.
+    pub message: MessageId,
+    /// Which way it went.
+    pub direction: Direction,
+    /// The event that holds it; of several attempts, the first.
+    pub seq: Seq,
+    /// When that was written.
+    #[serde(with = "micros")]
+    pub at: Timestamp,
+    /// The event that holds the newest attempt.
+    pub last: Seq,
+    /// The operation of the newest attempt.
+    pub operation: Option<OperationId>,
+    /// The agent, by the alias that it had then.
+    pub agent: Option<Alias>,
+    /// Its context.
+    pub context: Option<ContextId>,
+    /// Its task: the one that it was sent to, or that answered it.
+    pub task: Option<TaskId>,
+}
+
+pub(crate) struct Messages;
+
+impl Projection for Messages {
+    const NAME: &'static str = "message";
+    const VERSION: u32 = 1;
+    const TABLES: &'static [Table] = &[Table::Messages, Table::Sends, Table::MessageCounts];
+
+    fn apply(rows: &mut impl Rows, event: &Event) {
+        match &event.kind {
+            EventKind::SendRequested(facts) => sent(rows, event, &facts.message),
+            EventKind::SendResponded(facts) => {
+                answered(rows, event, facts.task.as_ref());
+                if let Some(message) = &facts.message {
+                    note(rows, event, message, Direction::Received);
+                }
+            }
+            EventKind::SendResolved(facts) => answered(rows, event, Some(&facts.task)),
+            EventKind::SendFailed(_) => {
+                if let Some(cause) = event.cause {
+                    rows.delete(Table::Sends, &cause.to_key());
+                }
+            }
+            // Listed, not `_`: a new fact must be considered here before it compiles.
+            EventKind::LogCreated(_)
+            | EventKind::LogExported(_)
+            | EventKind::LogReanchored(_)
+            | EventKind::ActorSeen(_)
+            | EventKind::AgentAdded(_)
+            | EventKind::AgentRenamed(_)
+            | EventKind::AgentRemoved(_)
+            | EventKind::CardRequested(_)
+            | EventKind::CardFetched(_)
+            | EventKind::CardFailed(_)
+            | EventKind::SendInDoubt(_)
+            | EventKind::CallRequested(_)
+            | EventKind::CallResponded(_)
+            | EventKind::CallFailed(_)
+            | EventKind::TaskUpdated(_)
+            | EventKind::Unknown(_) => {}
+        }
+    }
+}
+
+fn key_for(
+    rows: &mut impl Rows,
+    event: &Event,
+    message: &MessageId,
+    direction: Direction,
+) -> Vec<u8> {
+    let identity = identity(rows, agent_of(event).as_ref());
+    let id = message.as_str().as_bytes();
+    key_of(&[id, &[direction as u8]], &identity)
+}
+
+fn sent(rows: &mut impl Rows, event: &Event, message: &MessageId) {
+    let key = note(rows, event, message, Direction::Sent);
+    rows.put(Table::Sends, &event.seq.to_key(), key);
+}
+
+fn note(rows: &mut impl Rows, event: &Event, message: &MessageId, direction: Direction) -> Vec<u8> {
+    let key = key_for(rows, event, message, direction);
+    let fresh = Message {
+        message: message.clone(),
+        direction,
+        seq: event.seq,
+        at: event.at,
+        last: event.seq,
+        operation: event.operation.clone(),
+        agent: agent_of(event),
+        context: event.links.context.clone(),
+        task: event.links.task.clone(),
+    };
+    let known: Option<Message> = load(rows, Table::Messages, &key);
+    let before = known.as_ref().and_then(|known| known.context.clone());
+    let row = match known {
+        None => fresh,
+        Some(known) => Message {
+            seq: known.seq,
+            at: known.at,
+            context: fresh.context.or(known.context),
+            task: fresh.task.or(known.task),
+            ..fresh
+        },
+    };
+    keep(rows, &key, before.as_ref(), &row);
+    key
+}
+
+fn keep(rows: &mut impl Rows, key: &[u8], before: Option<&ContextId>, row: &Message) {
+    save(rows, Table::Messages, key, row);
+    if let Some(context) = row
+        .context
+        .as_ref()
+        .filter(|context| Some(*context) != before)
+    {
+        let context = context.as_str().as_bytes();
+        let count: u32 = load(rows, Table::MessageCounts, context).unwrap_or(0);
+        save(
+            rows,
+            Table::MessageCounts,
+            context,
+            &count.saturating_add(1),
+        );
+    }
+}
+
+/// What an answer says of the message that was sent: where it landed.
+fn answered(rows: &mut impl Rows, event: &Event, task: Option<&TaskFacts>) {
+    let Some(cause) = event.cause else {
+        return;
+    };
+    let Some(key) = rows.get(Table::Sends, &cause.to_key()) else {
+        return;
+    };
+    rows.delete(Table::Sends, &cause.to_key());
+    let Some(mut row) = load::<Message>(rows, Table::Messages, &key) else {
+        return;
+    };
+    let before = row.context.clone();
+    let told = task.and_then(|facts| facts.context.clone());
+    row.context = told.or_else(|| event.links.context.clone()).or(row.context);
+    row.task = task
+        .map(|facts| facts.task.clone())
+        .or_else(|| event.links.task.clone())
+        .or(row.task);
+    keep(rows, &key, before.as_ref(), &row);
+}

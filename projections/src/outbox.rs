@@ -1,0 +1,224 @@
+//! Intents that have no outcome yet.
+//!
+//! This is both the work queue and the crash-recovery list. An outcome closes the intent that its
+//! `cause` names; without such a cause, the newest open intent of its kind in its operation. An answer
+//! to a message closes every attempt at it, since they carry one message id; a known failure closes
+//! its own attempt only, for an earlier one may still have arrived. A doubt keeps its row, marked.
+
+use crate::index::term;
+use crate::rows::{KeyRange, Order, Rows, Table, key_of, load, micros, save};
+use crate::view::Projection;
+use missive_log::event::facts::{BareUrl, Failure};
+use missive_log::event::{
+    Alias, ContextId, EventKind, HostId, MessageId, OperationId, Seq, Subject, TaskId,
+};
+use missive_log::{Event, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// The kinds of intents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Intent {
+    /// Ask for a card. Repeating it is harmless.
+    Card,
+    /// Send a message. Doubt is resolved by asking for its task.
+    Send,
+    /// Make a call that can be repeated.
+    Call,
+}
+
+/// An intent without an outcome.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Open {
+    /// The place of the intent.
+    pub seq: Seq,
+    /// What it is.
+    pub intent: Intent,
+    /// When it was written.
+    #[serde(with = "micros")]
+    pub at: Timestamp,
+    /// The operation.
+    pub operation: Option<OperationId>,
+    /// The agent, by the alias that it had then.
+    pub agent: Option<Alias>,
+    /// The context.
+    pub context: Option<ContextId>,
+    /// The task.
+    pub task: Option<TaskId>,
+    /// The process that wrote it: while that process lives, nobody takes over.
+    pub host: Option<HostId>,
+    /// Where it went.
+    pub url: BareUrl,
+    /// The message id of a send.
+    pub message: Option<MessageId>,
+    /// The how manieth attempt of a send; 1 for others.
+    pub attempt: u32,
+    /// What is known of a send that ended without an answer.
+    pub doubt: Option<Doubt>,
+}
+
+/// A send that ended without an answer after bytes had left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Doubt {
+    /// The place of the event that says so.
+    pub seq: Seq,
+    /// What ended the wait.
+    pub failure: Failure,
+    /// The HTTP status, if the answer had begun.
+    pub status: Option<u16>,
+}
+
+/// How many open intents of one operation an outcome looks at, newest first.
+const OPEN_OF_OPERATION_MAX: usize = 256;
+
+pub(crate) struct Outbox;
+
+impl Projection for Outbox {
+    const NAME: &'static str = "outbox";
+    const VERSION: u32 = 1;
+    const TABLES: &'static [Table] = &[Table::Outbox, Table::OutboxByOperation];
+
+    fn apply(rows: &mut impl Rows, event: &Event) {
+        match &event.kind {
+            EventKind::CardRequested(card) => open(rows, event, Intent::Card, &card.url),
+            EventKind::CallRequested(call) => open(rows, event, Intent::Call, &call.url),
+            EventKind::SendRequested(send) => {
+                let row = Open {
+                    message: Some(send.message.clone()),
+                    attempt: send.attempt,
+                    ..row_of(event, Intent::Send, &send.url)
+                };
+                keep(rows, &row);
+            }
+            EventKind::CardFetched(_) | EventKind::CardFailed(_) => {
+                close_one(rows, event, Intent::Card);
+            }
+            EventKind::CallResponded(_) | EventKind::CallFailed(_) => {
+                close_one(rows, event, Intent::Call);
+            }
+            EventKind::SendFailed(_) => close_one(rows, event, Intent::Send),
+            EventKind::SendResponded(_) | EventKind::SendResolved(_) => close_sends(rows, event),
+            EventKind::SendInDoubt(facts) => {
+                if let Some(mut row) = answered(rows, event, Intent::Send) {
+                    row.doubt = Some(Doubt {
+                        seq: event.seq,
+                        failure: facts.failure,
+                        status: facts.status,
+                    });
+                    keep(rows, &row);
+                }
+            }
+            // Listed, not `_`: a new fact must be considered here before it compiles.
+            EventKind::LogCreated(_)
+            | EventKind::LogExported(_)
+            | EventKind::LogReanchored(_)
+            | EventKind::ActorSeen(_)
+            | EventKind::AgentAdded(_)
+            | EventKind::AgentRenamed(_)
+            | EventKind::AgentRemoved(_)
+            | EventKind::TaskUpdated(_)
+            | EventKind::Unknown(_) => {}
+        }
+    }
+}
+
+fn row_of(event: &Event, intent: Intent, url: &BareUrl) -> Open {
+    Open {
+        seq: event.seq,
+        intent,
+        at: event.at,
+        operation: event.operation.clone(),
+        agent: agent_of(event),
+        context: event.links.context.clone(),
+        task: event.links.task.clone(),
+        host: event.host,
+        url: url.clone(),
+        message: None,
+        attempt: 1,
+        doubt: None,
+    }
+}
+
+/// The agent that an event concerns: its link, else its subject.
+pub(crate) fn agent_of(event: &Event) -> Option<Alias> {
+    match (&event.links.agent, &event.subject) {
+        (Some(alias), _) | (None, Some(Subject::Agent(alias))) => Some(alias.clone()),
+        (None, _) => None,
+    }
+}
+
+fn open(rows: &mut impl Rows, event: &Event, intent: Intent, url: &BareUrl) {
+    keep(rows, &row_of(event, intent, url));
+}
+
+fn keep(rows: &mut impl Rows, row: &Open) {
+    save(rows, Table::Outbox, &row.seq.to_key(), row);
+    if let Some(operation) = &row.operation {
+        rows.put(
+            Table::OutboxByOperation,
+            &operation_key(operation, row.seq),
+            Vec::new(),
+        );
+    }
+}
+
+fn operation_key(operation: &OperationId, seq: Seq) -> Vec<u8> {
+    key_of(&[term(operation.as_str())], &seq.to_key())
+}
+
+fn close(rows: &mut impl Rows, row: &Open) {
+    rows.delete(Table::Outbox, &row.seq.to_key());
+    if let Some(operation) = &row.operation {
+        rows.delete(Table::OutboxByOperation, &operation_key(operation, row.seq));
+    }
+}
+
+/// The open intent that an outcome is about.
+fn answered(rows: &mut impl Rows, event: &Event, intent: Intent) -> Option<Open> {
+    let named = event
+        .cause
+        .and_then(|cause| load::<Open>(rows, Table::Outbox, &cause.to_key()));
+    named.filter(|row| row.intent == intent).or_else(|| {
+        open_of(rows, event.operation.as_ref()?, intent)
+            .into_iter()
+            .next()
+    })
+}
+
+/// Open intents of an operation, newest first.
+fn open_of(rows: &mut impl Rows, operation: &OperationId, intent: Intent) -> Vec<Open> {
+    let range = KeyRange::prefix(&key_of(&[term(operation.as_str())], &[]));
+    let found = rows.scan(
+        Table::OutboxByOperation,
+        &range,
+        Order::Reverse,
+        OPEN_OF_OPERATION_MAX,
+    );
+    let places = found.iter().filter_map(|(key, _)| key.last_chunk::<8>());
+    let places: Vec<[u8; 8]> = places.copied().collect();
+    places
+        .iter()
+        .filter_map(|place| load::<Open>(rows, Table::Outbox, place))
+        .filter(|row| row.intent == intent)
+        .collect()
+}
+
+fn close_one(rows: &mut impl Rows, event: &Event, intent: Intent) {
+    if let Some(row) = answered(rows, event, intent) {
+        close(rows, &row);
+    }
+}
+
+fn close_sends(rows: &mut impl Rows, event: &Event) {
+    let Some(row) = answered(rows, event, Intent::Send) else {
+        return;
+    };
+    close(rows, &row);
+    let Some(operation) = &row.operation else {
+        return;
+    };
+    for other in open_of(rows, operation, Intent::Send) {
+        if other.message == row.message {
+            close(rows, &other);
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! What commands and people ask of the views.
+//!
+//! [`Views`] is the same over rows in memory, on disk and in another process. Every answer is as of at
+//! least the place that it was made for: the head when a command began, or its own last append. Calls
+//! block on the disk, or on the socket.
+
+use crate::agent::{self, Agent, Card, Entry};
+use crate::artifact::Artifact;
+use crate::context::Context;
+use crate::error::ViewsError;
+use crate::host::{Status, ViewsHost};
+use crate::index::{subject_key, term};
+use crate::message::{Direction, Message};
+use crate::outbox::Open;
+use crate::rows::attached::{Answer, Attached, AttachedAt, Request};
+use crate::rows::{Index, KeyRange, Order, Places, Read, Table, decode_row, fetch, key_of};
+use crate::select::Filter;
+use crate::task::Task;
+use crate::verify::Comparison;
+use missive_log::Subject;
+use missive_log::event::{Alias, ArtifactId, ContextId, MessageId, OperationId, Seq, TaskId};
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+
+/// The most rows that one list gives: longer lists are asked for by narrower questions.
+pub const LIST_MAX: usize = 100_000;
+
+/// Every view, as of at least one place.
+#[derive(Clone, Debug)]
+pub struct Views {
+    rows: Kept,
+    least: Seq,
+}
+
+/// Who keeps the rows. The set is closed.
+#[derive(Clone, Debug)]
+enum Kept {
+    Hosted(Arc<ViewsHost>),
+    Attached(Arc<Attached>),
+}
+
+impl Views {
+    /// The views of this process.
+    pub fn hosted(host: Arc<ViewsHost>, least: Seq) -> Self {
+        Self {
+            rows: Kept::Hosted(host),
+            least,
+        }
+    }
+
+    /// The views of the process that hosts the log.
+    pub fn attached(rows: Arc<Attached>, least: Seq) -> Self {
+        Self {
+            rows: Kept::Attached(rows),
+            least,
+        }
+    }
+
+    /// The same views as of at least another place, such as an append of one's own.
+    #[must_use]
+    pub fn at_least(&self, least: Seq) -> Self {
+        Self {
+            rows: self.rows.clone(),
+            least: least.max(self.least),
+        }
+    }
+
+    /// The place that answers wait for.
+    pub fn least(&self) -> Seq {
+        self.least
+    }
+
+    /// The registration of an alias, if it is registered now.
+    pub fn agent(&self, alias: &Alias) -> Result<Option<Agent>, ViewsError> {
+        Ok(match self.entry(alias)? {
+            Some(Entry::Present(agent)) => Some(agent),
+            Some(Entry::Renamed { .. } | Entry::Removed { .. }) | None => None,
+        })
+    }
+
+    /// What is known of an alias, past registrations included.
+    pub fn entry(&self, alias: &Alias) -> Result<Option<Entry>, ViewsError> {
+        self.fetch(Table::Agents, alias.as_str().as_bytes())
+    }
+
+    /// What an alias of some time is called now; itself if nothing else is known.
+    pub fn present_alias(&self, alias: &Alias) -> Result<Alias, ViewsError> {
+        Ok(self.resolve(alias)?.0)
+    }
+
+    /// Every registered agent, by alias.
+    pub fn agents(&self) -> Result<Vec<Agent>, ViewsError> {
+        let entries: Vec<Entry> = self.list(Table::Agents, &KeyRange::all())?;
+        let present = entries.into_iter().filter_map(|entry| match entry {
+            Entry::Present(agent) => Some(agent),
+            Entry::Renamed { .. } | Entry::Removed { .. } => None,
+        });
+        Ok(present.collect())
+    }
+
+    /// The cached card of an alias, registered here or by the configuration only.
+    pub fn card(&self, alias: &Alias) -> Result<Option<Card>, ViewsError> {
+        self.fetch(Table::Cards, alias.as_str().as_bytes())
+    }
+
+    /// Registered aliases that a mistyped one may mean, nearest first, at most `limit`.
+    pub fn nearest_aliases(&self, wanted: &str, limit: usize) -> Result<Vec<Alias>, ViewsError> {
+        let agents = self.agents()?;
+        Ok(crate::nearest::nearest(
+            wanted,
+            agents.into_iter().map(|a| a.alias),
+            limit,
+        ))
+    }
+
+    /// The task with this id that was heard of last, of this agent if one is named.
+    pub fn task(&self, task: &TaskId, agent: Option<&Alias>) -> Result<Option<Task>, ViewsError> {
+        let mut tasks = self.tasks_named(task)?;
+        if let Some(agent) = agent {
+            let present = self.present_alias(agent)?;
+            let mut kept = Vec::new();
+            for task in tasks {
+                let alias = task.agent.as_ref().map(|alias| self.present_alias(alias));
+                if alias.transpose()?.as_ref() == Some(&present) {
+                    kept.push(task);
+                }
+            }
+            tasks = kept;
+        }
+        Ok(tasks.into_iter().max_by_key(|task| task.last))
+    }
+
+    /// Every task with this id: agents choose ids, so there may be several.
+    pub fn tasks_named(&self, task: &TaskId) -> Result<Vec<Task>, ViewsError> {
+        let prefix = key_of(&[task.as_str().as_bytes()], &[]);
+        self.list(Table::Tasks, &KeyRange::prefix(&prefix))
+    }
+
+    /// Every task, in no order that means anything.
+    pub fn tasks(&self) -> Result<Vec<Task>, ViewsError> {
+        self.list(Table::Tasks, &KeyRange::all())
+    }
+
+    /// The tasks that were seen in a context, oldest first.
+    pub fn tasks_in(&self, context: &ContextId) -> Result<Vec<Task>, ViewsError> {
+        let prefix = key_of(&[context.as_str().as_bytes()], &[]);
+        let keys = self.keys_after(Table::ContextTasks, &prefix)?;
+        let mut tasks: Vec<Task> = Vec::new();
+        for key in keys {
+            tasks.extend(self.fetch::<Task>(Table::Tasks, &key)?);
+        }
+        tasks.sort_by_key(|task| task.first);
+        Ok(tasks)
+    }
+
+    /// The artifacts of a task, in the order of the raw tasks that hold them.
+    pub fn artifacts(&self, task: &Task) -> Result<Vec<Artifact>, ViewsError> {
+        let prefix = self.artifact_prefix(task)?;
+        let mut artifacts: Vec<Artifact> =
+            self.list(Table::Artifacts, &KeyRange::prefix(&prefix))?;
+        artifacts.sort_by_key(|artifact| (artifact.source.seq, artifact.position));
+        Ok(artifacts)
+    }
+
+    /// One artifact of a task.
+    pub fn artifact(
+        &self,
+        task: &Task,
+        artifact: &ArtifactId,
+    ) -> Result<Option<Artifact>, ViewsError> {
+        let mut key = self.artifact_prefix(task)?;
+        key.extend_from_slice(artifact.as_str().as_bytes());
+        self.fetch(Table::Artifacts, &key)
+    }
+
+    /// A context.
+    pub fn context(&self, context: &ContextId) -> Result<Option<Context>, ViewsError> {
+        let key = context.as_str().as_bytes();
+        let Some(mut row) = self.fetch::<Context>(Table::Contexts, key)? else {
+            return Ok(None);
+        };
+        row.messages = self.fetch(Table::MessageCounts, key)?.unwrap_or(0);
+        Ok(Some(row))
+    }
+
+    /// Every context, the most recently active first.
+    pub fn contexts(&self) -> Result<Vec<Context>, ViewsError> {
+        let mut contexts: Vec<Context> = self.list(Table::Contexts, &KeyRange::all())?;
+        for context in &mut contexts {
+            let key = context.context.as_str().as_bytes();
+            context.messages = self.fetch(Table::MessageCounts, key)?.unwrap_or(0);
+        }
+        contexts.sort_by_key(|context| std::cmp::Reverse(context.last));
+        Ok(contexts)
+    }
+
+    /// The agents of a context, by the aliases that they had then.
+    pub fn agents_in(&self, context: &ContextId) -> Result<Vec<Alias>, ViewsError> {
+        let prefix = key_of(&[context.as_str().as_bytes()], &[]);
+        let keys = self.keys_after(Table::ContextAgents, &prefix)?;
+        let aliases = keys
+            .iter()
+            .filter_map(|key| Alias::new(std::str::from_utf8(key).ok()?).ok());
+        Ok(aliases.collect())
+    }
+
+    /// The message with this id: one that was sent from here before one that came, then the newest.
+    pub fn message(&self, message: &MessageId) -> Result<Option<Message>, ViewsError> {
+        let found = self.messages_named(message)?;
+        let sent = |message: &Message| message.direction == Direction::Sent;
+        Ok(found
+            .into_iter()
+            .max_by_key(|message| (sent(message), message.last)))
+    }
+
+    /// Every message with this id: whoever makes a message chooses its id.
+    pub fn messages_named(&self, message: &MessageId) -> Result<Vec<Message>, ViewsError> {
+        let prefix = key_of(&[message.as_str().as_bytes()], &[]);
+        self.list(Table::Messages, &KeyRange::prefix(&prefix))
+    }
+
+    /// Intents without an outcome, oldest first.
+    pub fn outbox(&self) -> Result<Vec<Open>, ViewsError> {
+        self.list(Table::Outbox, &KeyRange::all())
+    }
+
+    /// The same of one operation.
+    pub fn outbox_of(&self, operation: &OperationId) -> Result<Vec<Open>, ViewsError> {
+        let prefix = key_of(&[term(operation.as_str())], &[]);
+        let mut open: Vec<Open> = Vec::new();
+        for place in self.keys_after(Table::OutboxByOperation, &prefix)? {
+            open.extend(self.fetch::<Open>(Table::Outbox, &place)?);
+        }
+        Ok(open)
+    }
+
+    /// The newest event of a subject: what `Expect::Unchanged` names.
+    pub fn last_of(&self, subject: &Subject) -> Result<Option<Seq>, ViewsError> {
+        self.fetch(Table::Subjects, &subject_key(subject))
+    }
+
+    /// The newest event of an operation.
+    pub fn last_of_operation(&self, operation: &OperationId) -> Result<Option<Seq>, ViewsError> {
+        let term = term(operation.as_str());
+        let found = self
+            .with(|rows| rows.postings(Index::Operation, term, Places::ALL, Order::Reverse, 1))?;
+        Ok(found.first().copied())
+    }
+
+    /// The events that a filter means, by place.
+    pub fn select(&self, filter: &Filter) -> Result<Vec<Seq>, ViewsError> {
+        match &self.rows {
+            Kept::Hosted(host) => {
+                host.ensure(self.least)?;
+                host.select(filter)
+            }
+            Kept::Attached(rows) => {
+                match rows.ask(self.least, &Request::Select(filter.clone()))? {
+                    Answer::Places(places) => Ok(places),
+                    _ => Err(ViewsError::Foreign),
+                }
+            }
+        }
+    }
+
+    /// Every kind that occurs, with the number of its events.
+    pub fn kinds(&self) -> Result<Vec<(String, u64)>, ViewsError> {
+        let rows =
+            self.with(|rows| rows.scan(Table::Kinds, &KeyRange::all(), Order::Forward, LIST_MAX))?;
+        let read = |(key, value): (Vec<u8>, Vec<u8>)| {
+            let count = decode_row(&value).ok_or(ViewsError::Damaged {
+                table: Table::Kinds,
+            })?;
+            Ok((String::from_utf8_lossy(&key).into_owned(), count))
+        };
+        rows.into_iter().map(read).collect()
+    }
+
+    /// Where the views stand, and their versions.
+    pub fn status(&self) -> Result<Status, ViewsError> {
+        match &self.rows {
+            Kept::Hosted(host) => {
+                host.ensure(self.least)?;
+                Ok(host.status())
+            }
+            Kept::Attached(rows) => match rows.ask(self.least, &Request::Status)? {
+                Answer::Status(status) => Ok(status),
+                _ => Err(ViewsError::Foreign),
+            },
+        }
+    }
+
+    /// Folds everything again into memory and compares.
+    pub fn verify(&self) -> Result<Comparison, ViewsError> {
+        match &self.rows {
+            Kept::Hosted(host) => {
+                host.ensure(self.least)?;
+                host.verify()
+            }
+            Kept::Attached(rows) => match rows.ask(self.least, &Request::Verify)? {
+                Answer::Comparison(comparison) => Ok(comparison),
+                _ => Err(ViewsError::Foreign),
+            },
+        }
+    }
+
+    /// Folds everything again and keeps that.
+    pub fn rebuild(&self) -> Result<Status, ViewsError> {
+        match &self.rows {
+            Kept::Hosted(host) => host.rebuild(),
+            Kept::Attached(rows) => match rows.ask(self.least, &Request::Rebuild)? {
+                Answer::Status(status) => Ok(status),
+                _ => Err(ViewsError::Foreign),
+            },
+        }
+    }
+
+    fn with<T>(
+        &self,
+        ask: impl FnOnce(&dyn Read) -> Result<T, ViewsError>,
+    ) -> Result<T, ViewsError> {
+        match &self.rows {
+            Kept::Hosted(host) => {
+                host.ensure(self.least)?;
+                let answer = ask(host.as_ref());
+                if let Err(ViewsError::Damaged { .. }) = &answer {
+                    host.suspect();
+                }
+                answer
+            }
+            Kept::Attached(rows) => ask(&AttachedAt {
+                rows,
+                least: self.least,
+            }),
+        }
+    }
+
+    fn fetch<T: DeserializeOwned>(
+        &self,
+        table: Table,
+        key: &[u8],
+    ) -> Result<Option<T>, ViewsError> {
+        self.with(|rows| fetch(rows, table, key))
+    }
+
+    fn list<T: DeserializeOwned>(
+        &self,
+        table: Table,
+        range: &KeyRange,
+    ) -> Result<Vec<T>, ViewsError> {
+        self.with(|rows| {
+            let rows = rows.scan(table, range, Order::Forward, LIST_MAX)?;
+            let read = |(_, value): &(Vec<u8>, Vec<u8>)| decode_row(value);
+            let read: Option<Vec<T>> = rows.iter().map(read).collect();
+            read.ok_or(ViewsError::Damaged { table })
+        })
+    }
+
+    /// What follows a prefix in the keys of a table.
+    fn keys_after(&self, table: Table, prefix: &[u8]) -> Result<Vec<Vec<u8>>, ViewsError> {
+        let rows = self
+            .with(|rows| rows.scan(table, &KeyRange::prefix(prefix), Order::Forward, LIST_MAX))?;
+        let rest = |(key, _): &(Vec<u8>, Vec<u8>)| key.get(prefix.len()..).map(<[u8]>::to_vec);
+        Ok(rows.iter().filter_map(rest).collect())
+    }
+
+    fn resolve(&self, alias: &Alias) -> Result<(Alias, Option<Seq>), ViewsError> {
+        let mut alias = alias.clone();
+        for _ in 0..agent::RENAMES_MAX {
+            match self.entry(&alias)? {
+                Some(Entry::Renamed { to, .. }) => alias = to,
+                Some(Entry::Present(agent) | Entry::Removed { was: agent, .. }) => {
+                    return Ok((alias, Some(agent.added)));
+                }
+                None => break,
+            }
+        }
+        Ok((alias, None))
+    }
+
+    fn artifact_prefix(&self, task: &Task) -> Result<Vec<u8>, ViewsError> {
+        let key = key_of(&[task.task.as_str().as_bytes()], &task.identity);
+        Ok(key_of(&[&key], &[]))
+    }
+}

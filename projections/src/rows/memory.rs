@@ -1,0 +1,46 @@
+//! Rows in memory: for tests, for looking at a log as it once stood, and for `projection verify`.
+
+use super::Order;
+use super::store::{Visit, Write};
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::{PoisonError, RwLock};
+
+/// A sorted map that goes away with the process.
+#[derive(Debug, Default)]
+pub(crate) struct MemoryStore {
+    rows: RwLock<BTreeMap<Vec<u8>, Vec<u8>>>,
+}
+
+impl MemoryStore {
+    pub(crate) fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+        let rows = self.rows.read().unwrap_or_else(PoisonError::into_inner);
+        rows.get(key).cloned()
+    }
+
+    pub(crate) fn scan(&self, from: &[u8], to: Option<&[u8]>, order: Order, visit: &mut Visit<'_>) {
+        let rows = self.rows.read().unwrap_or_else(PoisonError::into_inner);
+        let end = to.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut range = rows.range::<[u8], _>((Bound::Included(from), end));
+        loop {
+            let next = match order {
+                Order::Forward => range.next(),
+                Order::Reverse => range.next_back(),
+            };
+            match next {
+                Some((key, value)) if visit(key, value).is_continue() => {}
+                Some(_) | None => return,
+            }
+        }
+    }
+
+    pub(crate) fn commit(&self, writes: Vec<Write>) {
+        let mut rows = self.rows.write().unwrap_or_else(PoisonError::into_inner);
+        for (key, value) in writes {
+            match value {
+                Some(value) => rows.insert(key, value),
+                None => rows.remove(&key),
+            };
+        }
+    }
+}

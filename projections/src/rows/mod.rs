@@ -1,0 +1,378 @@
+//! Rows: what views are kept in.
+//!
+//! Folds see [`Rows`], which cannot fail: what goes wrong below is kept and surfaces when the chunk is
+//! committed. Readers see [`Read`]. Tables are keyed by bytes and sorted by them. Postings are rows of
+//! a kind of their own, (index, term) -> places, and lie in blocks (`postings.rs`).
+//!
+//! Three backends: memory, a fjall folder, and a process that hosts one of these (`attached.rs`).
+
+pub mod attached;
+pub(crate) mod disk;
+pub(crate) mod fold;
+pub(crate) mod memory;
+pub(crate) mod postings;
+pub(crate) mod store;
+
+use crate::error::ViewsError;
+use missive_log::event::Seq;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A named table. The number is the first byte of its keys, and is never given to another table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum Table {
+    /// Position, link, log and versions of the views themselves.
+    Meta = 0,
+    /// Blocks of places by index and term.
+    Postings = 1,
+    /// First place of each second.
+    Times = 2,
+    /// Kinds that occur, with their counts.
+    Kinds = 3,
+    /// Newest place of each subject.
+    Subjects = 4,
+    /// Intents without outcome.
+    Outbox = 5,
+    /// The same by operation.
+    OutboxByOperation = 6,
+    /// Registrations by alias.
+    Agents = 7,
+    /// Cached cards by alias.
+    Cards = 8,
+    /// Tasks by task id and agent.
+    Tasks = 9,
+    /// Contexts.
+    Contexts = 10,
+    /// Agents of a context.
+    ContextAgents = 11,
+    /// Tasks of a context.
+    ContextTasks = 12,
+    /// Messages by message id.
+    Messages = 13,
+    /// Message of each send that may still be answered.
+    Sends = 14,
+    /// Artifacts by task.
+    Artifacts = 15,
+    /// How many messages each context has.
+    MessageCounts = 16,
+}
+
+impl Table {
+    /// Every table, in the order of their numbers.
+    pub const ALL: [Self; 17] = [
+        Self::Meta,
+        Self::Postings,
+        Self::Times,
+        Self::Kinds,
+        Self::Subjects,
+        Self::Outbox,
+        Self::OutboxByOperation,
+        Self::Agents,
+        Self::Cards,
+        Self::Tasks,
+        Self::Contexts,
+        Self::ContextAgents,
+        Self::ContextTasks,
+        Self::Messages,
+        Self::Sends,
+        Self::Artifacts,
+        Self::MessageCounts,
+    ];
+
+    /// Its name, as people see it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Meta => "meta",
+            Self::Postings => "postings",
+            Self::Times => "times",
+            Self::Kinds => "kinds",
+            Self::Subjects => "subjects",
+            Self::Outbox => "outbox",
+            Self::OutboxByOperation => "outbox by operation",
+            Self::Agents => "agents",
+            Self::Cards => "cards",
+            Self::Tasks => "tasks",
+            Self::Contexts => "contexts",
+            Self::ContextAgents => "agents of contexts",
+            Self::ContextTasks => "tasks of contexts",
+            Self::Messages => "messages",
+            Self::Sends => "sends",
+            Self::Artifacts => "artifacts",
+            Self::MessageCounts => "message counts",
+        }
+    }
+
+    /// The bytes under which a row lies in the store.
+    pub(crate) fn key(self, key: &[u8]) -> Vec<u8> {
+        let mut whole = Vec::with_capacity(key.len() + 1);
+        whole.push(self as u8);
+        whole.extend_from_slice(key);
+        whole
+    }
+
+    /// The table of a stored key.
+    pub(crate) fn of(key: &[u8]) -> Option<Self> {
+        let first = *key.first()?;
+        Self::ALL.get(usize::from(first)).copied()
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// By what events are looked up. The number is part of stored keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum Index {
+    /// The dotted name of the kind.
+    Kind = 0,
+    /// The alias that the agent had then.
+    Agent = 1,
+    /// The A2A context.
+    Context = 2,
+    /// The A2A task.
+    Task = 3,
+    /// The operation.
+    Operation = 4,
+    /// The door by which it entered.
+    Origin = 5,
+}
+
+impl Index {
+    /// Every index, in the order of their numbers.
+    pub const ALL: [Self; 6] = [
+        Self::Kind,
+        Self::Agent,
+        Self::Context,
+        Self::Task,
+        Self::Operation,
+        Self::Origin,
+    ];
+
+    /// Its name, as people see it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kind => "kind",
+            Self::Agent => "agent",
+            Self::Context => "context",
+            Self::Task => "task",
+            Self::Operation => "operation",
+            Self::Origin => "origin",
+        }
+    }
+}
+
+/// In which order rows and places come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Order {
+    /// Smallest first.
+    #[default]
+    Forward,
+    /// Largest first.
+    Reverse,
+}
+
+/// A range of keys: from (included) to (not included).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyRange {
+    /// The first key.
+    pub from: Vec<u8>,
+    /// The key after the last one; `None`: to the end of the table.
+    pub to: Option<Vec<u8>>,
+}
+
+impl KeyRange {
+    /// A whole table.
+    pub fn all() -> Self {
+        Self::default()
+    }
+
+    /// Everything that begins with these bytes.
+    pub fn prefix(prefix: &[u8]) -> Self {
+        Self {
+            from: prefix.to_vec(),
+            to: after_prefix(prefix),
+        }
+    }
+}
+
+/// The smallest key that sorts after every key with this prefix; `None` if there is none.
+pub(crate) fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
+    let mut next = prefix.to_vec();
+    while let Some(last) = next.pop() {
+        if last < u8::MAX {
+            next.push(last + 1);
+            return Some(next);
+        }
+    }
+    None
+}
+
+/// A range of places, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Places {
+    /// The first place.
+    pub first: Seq,
+    /// The last place.
+    pub last: Seq,
+}
+
+impl Places {
+    /// Every place.
+    pub const ALL: Self = Self {
+        first: Seq(1),
+        last: Seq(u64::MAX),
+    };
+
+    /// Whether there is no place in it.
+    pub fn is_empty(self) -> bool {
+        self.first > self.last
+    }
+
+    /// Whether it holds this place.
+    pub fn contains(self, seq: Seq) -> bool {
+        self.first <= seq && seq <= self.last
+    }
+}
+
+/// A key and its value.
+pub type Row = (Vec<u8>, Vec<u8>);
+
+/// What a fold may do. Nothing here fails: see the module.
+pub trait Rows {
+    /// The value of a key.
+    fn get(&mut self, table: Table, key: &[u8]) -> Option<Vec<u8>>;
+    /// Sets a value.
+    fn put(&mut self, table: Table, key: &[u8], value: Vec<u8>);
+    /// Removes a key, if it is there.
+    fn delete(&mut self, table: Table, key: &[u8]);
+    /// Rows of a range, at most `limit` of them.
+    fn scan(&mut self, table: Table, range: &KeyRange, order: Order, limit: usize) -> Vec<Row>;
+    /// Notes a place under a term. Places of a term must come in order; one that came is ignored.
+    fn post(&mut self, index: Index, term: &[u8], seq: Seq);
+    /// A stored value is not what a view wrote there: kept, and reported at the commit.
+    fn damaged(&mut self, table: Table);
+}
+
+/// What a reader may do.
+pub trait Read {
+    /// The value of a key.
+    fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, ViewsError>;
+    /// Rows of a range, at most `limit` of them.
+    fn scan(
+        &self,
+        table: Table,
+        range: &KeyRange,
+        order: Order,
+        limit: usize,
+    ) -> Result<Vec<Row>, ViewsError>;
+    /// Places of a term within a range, at most `limit` of them.
+    fn postings(
+        &self,
+        index: Index,
+        term: &[u8],
+        places: Places,
+        order: Order,
+        limit: usize,
+    ) -> Result<Vec<Seq>, ViewsError>;
+}
+
+/// Reads a typed row in a fold; one that cannot be read counts as absent and is reported later.
+pub(crate) fn load<T: DeserializeOwned>(
+    rows: &mut impl Rows,
+    table: Table,
+    key: &[u8],
+) -> Option<T> {
+    let bytes = rows.get(table, key)?;
+    let row = decode_row(&bytes);
+    if row.is_none() {
+        rows.damaged(table);
+    }
+    row
+}
+
+/// Writes a typed row in a fold.
+pub(crate) fn save<T: Serialize>(rows: &mut impl Rows, table: Table, key: &[u8], row: &T) {
+    match postcard::to_stdvec(row) {
+        Ok(bytes) => rows.put(table, key, bytes),
+        // Our rows have no shape that postcard refuses; if one did, the commit must say so.
+        Err(_) => rows.damaged(table),
+    }
+}
+
+/// Reads a typed row.
+pub(crate) fn decode_row<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((row, [])) => Some(row),
+        Ok(_) | Err(_) => None,
+    }
+}
+
+/// Reads a typed row for a reader.
+pub(crate) fn fetch<T: DeserializeOwned>(
+    rows: &(impl Read + ?Sized),
+    table: Table,
+    key: &[u8],
+) -> Result<Option<T>, ViewsError> {
+    let Some(bytes) = rows.get(table, key)? else {
+        return Ok(None);
+    };
+    decode_row(&bytes)
+        .map(Some)
+        .ok_or(ViewsError::Damaged { table })
+}
+
+/// A key of parts: all but the last carry their length, so that no two lists of parts are one key
+/// and a list of leading parts is a prefix.
+pub(crate) fn key_of(leading: &[&[u8]], last: &[u8]) -> Vec<u8> {
+    let mut key =
+        Vec::with_capacity(last.len() + leading.iter().map(|p| p.len() + 2).sum::<usize>());
+    for part in leading {
+        // Identifiers are at most 2 KB; a longer one would be cut here and could only collide with
+        // its like.
+        let length = u16::try_from(part.len()).unwrap_or(u16::MAX);
+        key.extend_from_slice(&length.to_be_bytes());
+        key.extend(part.iter().take(usize::from(length)));
+    }
+    key.extend_from_slice(last);
+    key
+}
+
+/// `Timestamp` as a number: its own form is text of 27 bytes.
+pub(crate) mod micros {
+    use missive_log::Timestamp;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(at.as_micros())
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
+        u64::deserialize(from).map(Timestamp::from_micros)
+    }
+}
+
+/// The same for one that may be absent.
+pub(crate) mod micros_option {
+    use missive_log::Timestamp;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[expect(clippy::ref_option, reason = "the signature that serde calls")]
+    pub(crate) fn serialize<S: Serializer>(
+        at: &Option<Timestamp>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        at.map(Timestamp::as_micros).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Timestamp>, D::Error> {
+        Ok(Option::<u64>::deserialize(from)?.map(Timestamp::from_micros))
+    }
+}

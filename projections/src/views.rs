@@ -1,0 +1,332 @@
+//! Every view at one place of the log.
+//!
+//! Views move together: one write batch carries the rows of a chunk of events and the place that they
+//! now stand at, with its link, the identity of the log and the versions of all views. Whatever is
+//! found on disk is therefore some earlier state of the truth, or is recognised as nothing of ours.
+
+use crate::agent::Agents;
+use crate::artifact::Artifacts;
+use crate::context::Contexts;
+use crate::error::ViewsError;
+use crate::index::{Postings, Subjects, Times};
+use crate::message::Messages;
+use crate::outbox::Outbox;
+use crate::rows::disk::DiskStore;
+use crate::rows::fold::Fold;
+use crate::rows::store::Store;
+use crate::rows::{Rows, Table, decode_row};
+use crate::task::Tasks;
+use crate::view::Projection;
+use missive_log::chain::{Link, LogId};
+use missive_log::event::facts::{Binding, CardPath, Failure, TaskState};
+use missive_log::event::stored::DecodeError;
+use missive_log::event::{Event, Seq};
+use missive_log::{ReadError, Record};
+use serde::{Deserialize, Serialize};
+use std::sync::mpsc::sync_channel;
+
+/// The most events that are folded as one write batch.
+pub const CHUNK_EVENTS_MAX: usize = 4_096;
+/// From this distance on, reading and decoding run beside folding, in events.
+const PIPELINE_EVENTS_MIN: u64 = 8_192;
+
+/// Where records come from, in order: at most `limit` after a place; none at the end of the log.
+pub type Source = Box<dyn Fn(Seq, usize) -> Result<Vec<Record>, ReadError> + Send + Sync>;
+
+/// A view by name, with the version of its fold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ViewName {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: u32,
+}
+
+/// Calls a macro with every projection, in the order in which they fold: parts of a noun after it.
+macro_rules! every_projection {
+    ($call:ident) => {
+        $call!(
+            Postings, Times, Subjects, Outbox, Agents, Tasks, Artifacts, Messages, Contexts
+        )
+    };
+}
+
+/// Folds one event into every view.
+pub(crate) fn apply_all(rows: &mut impl Rows, event: &Event) {
+    macro_rules! apply {
+        ($($view:ident),+) => { $($view::apply(rows, event);)+ };
+    }
+    every_projection!(apply);
+}
+
+/// Every view, in the order in which they fold.
+pub fn names() -> Vec<ViewName> {
+    macro_rules! list {
+        ($($view:ident),+) => { vec![$(ViewName { name: $view::NAME.to_owned(), version: $view::VERSION }),+] };
+    }
+    every_projection!(list)
+}
+
+/// The view that writes a table.
+pub(crate) fn owner(table: Table) -> &'static str {
+    macro_rules! find {
+        ($($view:ident),+) => { $(if $view::TABLES.contains(&table) { return $view::NAME; })+ };
+    }
+    every_projection!(find);
+    "views"
+}
+
+/// A word that is the same for builds whose rows mean the same.
+///
+/// It names every view with its version. Stored rows hold enums by number, so the lists of their
+/// values are in it as well, as a sum: it tells builds apart and protects nothing.
+pub fn fingerprint() -> String {
+    let words = [
+        TaskState::ALL
+            .iter()
+            .map(|v| v.as_str())
+            .collect::<Vec<_>>(),
+        Binding::ALL.iter().map(|v| v.as_str()).collect(),
+        CardPath::ALL.iter().map(|v| v.as_str()).collect(),
+        Failure::ALL.iter().map(|v| v.as_str()).collect(),
+    ];
+    let bytes = words
+        .iter()
+        .flatten()
+        .flat_map(|word| word.bytes().chain([0]));
+    // FNV-1a, 64 bits.
+    let sum = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
+        (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    let views: Vec<String> = names()
+        .into_iter()
+        .map(|view| format!("{}.{}", view.name, view.version))
+        .collect();
+    format!("{} {sum:016x}", views.join(" "))
+}
+
+/// What the views know of themselves; written with every chunk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct State {
+    /// The log that they are folded from.
+    pub(crate) log: LogId,
+    /// The build that folded them.
+    pub(crate) fingerprint: String,
+    /// The newest event that they have folded.
+    pub(crate) position: Seq,
+    /// Its link; none before the first.
+    pub(crate) link: Option<Link>,
+    /// How many events could not be read, and were folded as nothing.
+    pub(crate) unreadable: u64,
+    /// The first of them.
+    pub(crate) unreadable_first: Option<Seq>,
+}
+
+const STATE_KEY: &[u8] = b"state";
+
+impl State {
+    /// Views of a log before its first event.
+    pub(crate) fn new(log: LogId) -> Self {
+        Self {
+            log,
+            fingerprint: fingerprint(),
+            position: Seq::ZERO,
+            link: None,
+            unreadable: 0,
+            unreadable_first: None,
+        }
+    }
+
+    /// What a store says; `None` if it says nothing that this build can read.
+    pub(crate) fn load(store: &DiskStore) -> Result<Option<Self>, ViewsError> {
+        let bytes = store.get(&Table::Meta.key(STATE_KEY))?;
+        Ok(bytes.and_then(|bytes| decode_row(&bytes)))
+    }
+}
+
+/// A record, read.
+pub(crate) struct Decoded {
+    seq: Seq,
+    link: Link,
+    event: Result<Event, DecodeError>,
+}
+
+pub(crate) fn decode(records: Vec<Record>) -> Vec<Decoded> {
+    let read = |record: Record| Decoded {
+        seq: record.seq,
+        link: record.link,
+        event: record.decode(),
+    };
+    records.into_iter().map(read).collect()
+}
+
+/// One chunk of events over a store.
+pub(crate) struct Chunk<'a> {
+    rows: Fold<'a>,
+    position: Seq,
+}
+
+impl<'a> Chunk<'a> {
+    fn new(store: &'a Store, position: Seq) -> Self {
+        Self {
+            rows: Fold::new(store),
+            position,
+        }
+    }
+
+    /// Folds the next event.
+    ///
+    /// # Panics
+    /// If `event` is not the next one: a gap would make every later answer wrong.
+    fn apply(&mut self, event: &Event) {
+        assert_eq!(
+            event.seq,
+            self.position.next(),
+            "views must see every event, in order"
+        );
+        apply_all(&mut self.rows, event);
+        self.position = event.seq;
+    }
+}
+
+/// Folds a chunk and commits it together with its place.
+pub(crate) fn fold(store: &Store, state: &State, events: &[Decoded]) -> Result<State, ViewsError> {
+    let mut chunk = Chunk::new(store, state.position);
+    let mut next = state.clone();
+    for decoded in events {
+        if decoded.seq != next.position.next() {
+            return Err(ViewsError::OutOfOrder {
+                position: next.position,
+                found: decoded.seq,
+            });
+        }
+        match &decoded.event {
+            Ok(event) => chunk.apply(event),
+            Err(_) => {
+                // The log's verification reports it; views that stopped here would hide all the rest.
+                next.unreadable += 1;
+                next.unreadable_first.get_or_insert(decoded.seq);
+                chunk.position = decoded.seq;
+            }
+        }
+        next.position = decoded.seq;
+        next.link = Some(decoded.link);
+    }
+    let mut writes = chunk.rows.into_writes()?;
+    let row = postcard::to_stdvec(&next).map_err(|_| ViewsError::Damaged { table: Table::Meta })?;
+    writes.push((Table::Meta.key(STATE_KEY), Some(row)));
+    store.commit(writes, false)?;
+    Ok(next)
+}
+
+/// How far to fold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Until {
+    /// At least to this place; what a chunk holds beyond it is folded as well.
+    Least(Seq),
+    /// To this place and no further.
+    Exactly(Seq),
+}
+
+impl Until {
+    fn place(self) -> Seq {
+        match self {
+            Self::Least(seq) | Self::Exactly(seq) => seq,
+        }
+    }
+
+    /// How many records to ask for after a place.
+    fn limit(self, after: Seq) -> usize {
+        match self {
+            Self::Least(_) => CHUNK_EVENTS_MAX,
+            Self::Exactly(seq) => usize::try_from(seq.0.saturating_sub(after.0))
+                .unwrap_or(usize::MAX)
+                .min(CHUNK_EVENTS_MAX),
+        }
+    }
+}
+
+/// Folds until a place, one chunk at a time; `done` sees the state after each.
+pub(crate) fn catch_up(
+    store: &Store,
+    state: State,
+    source: &Source,
+    until: Until,
+    done: &mut dyn FnMut(&State),
+) -> Result<State, ViewsError> {
+    if state.position >= until.place() {
+        return Ok(state);
+    }
+    let far = until.place().0 - state.position.0 >= PIPELINE_EVENTS_MIN;
+    let state = if far {
+        fold_beside(store, state, source, until, done)?
+    } else {
+        fold_in_line(store, state, source, until, done)?
+    };
+    store.flush()?;
+    if state.position < until.place() {
+        return Err(ViewsError::Beyond {
+            position: state.position,
+            least: until.place(),
+        });
+    }
+    Ok(state)
+}
+
+fn fold_in_line(
+    store: &Store,
+    mut state: State,
+    source: &Source,
+    until: Until,
+    done: &mut dyn FnMut(&State),
+) -> Result<State, ViewsError> {
+    while state.position < until.place() {
+        let records = source(state.position, until.limit(state.position))?;
+        if records.is_empty() {
+            break;
+        }
+        state = fold(store, &state, &decode(records))?;
+        done(&state);
+    }
+    Ok(state)
+}
+
+/// The same with a second thread that reads and decodes the next chunk meanwhile.
+fn fold_beside(
+    store: &Store,
+    mut state: State,
+    source: &Source,
+    until: Until,
+    done: &mut dyn FnMut(&State),
+) -> Result<State, ViewsError> {
+    std::thread::scope(|scope| {
+        let (send, receive) = sync_channel(1);
+        let mut after = state.position;
+        scope.spawn(move || {
+            while after < until.place() {
+                let records = source(after, until.limit(after));
+                let last = match &records {
+                    Ok(records) => records.last().map(|record| record.seq),
+                    Err(_) => None,
+                };
+                // The receiver is gone when a fold failed: there is nothing left to do.
+                if send.send(records.map(decode)).is_err() {
+                    return;
+                }
+                match last {
+                    Some(last) if last > after => after = last,
+                    Some(_) | None => return,
+                }
+            }
+        });
+        for chunk in receive {
+            let chunk = chunk?;
+            if chunk.is_empty() {
+                break;
+            }
+            state = fold(store, &state, &chunk)?;
+            done(&state);
+        }
+        Ok(state)
+    })
+}
