@@ -1,1 +1,0 @@
-//! The only maker of payloads: what is secret is replaced before anything is stored.
