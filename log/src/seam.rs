@@ -4,7 +4,7 @@
 
 use crate::chain::Salt;
 use crate::event::facts::Nonce;
-use crate::event::{ActorId, BatchId, EventId, HostId, OperationId, Timestamp};
+use crate::event::{ActorId, BatchId, EventId, HostId, InstanceId, OperationId, Timestamp};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -166,6 +166,11 @@ impl Ids {
     /// An identifier of this process as host.
     pub fn host(&self) -> HostId {
         HostId(self.bytes())
+    }
+
+    /// An identifier of this run of the program.
+    pub fn instance(&self) -> InstanceId {
+        InstanceId(self.bytes())
     }
 
     /// An identifier of somebody who acts.

@@ -6,6 +6,7 @@
 pub mod companion;
 pub mod fjall;
 mod frame;
+pub mod instance;
 pub mod lock;
 pub mod memory;
 mod sequencer;

@@ -144,6 +144,11 @@ hex_id!(
     HostId, 8, "a host id (16 hex digits)"
 );
 hex_id!(
+    /// One run of the program that acts: it holds a lock for as long as it lives, so that others can
+    /// tell an intent that is under way from one that is in doubt.
+    InstanceId, 8, "an instance id (16 hex digits)"
+);
+hex_id!(
     /// Somebody who acts, without saying who: the name is a payload of `missive.actor.seen`.
     ActorId, 16, "an actor id (32 hex digits)"
 );

@@ -8,7 +8,7 @@ use super::facts::{
     InterfaceSource, Label, LogOrigin, MediaMode, Method, Name, Nonce, Program, Shape, SkillFacts,
     TaskFacts, Tenant, Version, Violation,
 };
-use super::id::{Alias, ContextId, MessageId, Seq, TaskId};
+use super::id::{Alias, ContextId, InstanceId, MessageId, Seq, TaskId};
 use super::time::Timestamp;
 use crate::chain::{Link, LogId};
 use serde::{Deserialize, Serialize};
@@ -103,6 +103,8 @@ fact!(
 fact!(
     /// A card is about to be asked for. Doubt is resolved by asking again.
     CardRequested {
+        /// The run of the program that is about to do it.
+        instance: InstanceId,
         /// The base URL.
         url: BareUrl,
         /// Whether a cached card is being revalidated.
@@ -166,6 +168,8 @@ fact!(
 fact!(
     /// A message is about to be sent. Body and headers are payloads. Doubt is resolved by asking for its task.
     SendRequested {
+        /// The run of the program that is about to do it.
+        instance: InstanceId,
         /// The A2A `messageId`.
         message: MessageId,
         /// How.
@@ -236,6 +240,8 @@ fact!(
 fact!(
     /// A call that can be repeated is about to be made.
     CallRequested {
+        /// The run of the program that is about to do it.
+        instance: InstanceId,
         /// What.
         method: Method,
         /// How.

@@ -11,8 +11,8 @@ mod subject;
 mod time;
 
 pub use id::{
-    ActorId, Alias, ArtifactId, BatchId, ContextId, EventId, HostId, MessageId, OperationId, Seq,
-    TaskId,
+    ActorId, Alias, ArtifactId, BatchId, ContextId, EventId, HostId, InstanceId, MessageId,
+    OperationId, Seq, TaskId,
 };
 pub use kind::EventKind;
 pub use subject::{Links, Subject};
