@@ -163,6 +163,15 @@ fn read_body(answer: &Answer, limits: &Limits, odd: &mut Violations) -> Result<D
             format!("the key {} stands twice", super::text::excerpt(at)),
         );
     }
+    if document.flags().lone_surrogates {
+        odd.note("lone_surrogate", "a string holds half of a surrogate pair");
+    }
+    if let Some(offset) = document.flags().out_of_range {
+        odd.note(
+            "number_out_of_range",
+            format!("the number at byte {offset} fits no double"),
+        );
+    }
     Ok(document)
 }
 

@@ -23,3 +23,6 @@ pub mod state;
 pub mod text;
 pub mod version;
 pub mod violation;
+
+#[cfg(test)]
+mod captures_tests;
