@@ -2,6 +2,8 @@
 //!
 //! An effect reports what happened and how far it got; it never decides, records or repeats.
 
+pub mod ask;
+pub mod fetch;
 pub mod http;
 mod mark;
 pub mod reach;

@@ -1,5 +1,6 @@
 //! Error bodies of every shape that was met, and what they end as.
 
+use super::super::error_kind::TABLE;
 use super::*;
 
 fn read(status: u16, body: &str) -> PeerError {

@@ -7,6 +7,7 @@ pub mod answer;
 pub mod card;
 pub mod discover;
 pub mod error;
+mod error_kind;
 pub mod facts;
 pub mod freshness;
 pub mod headers;
