@@ -65,13 +65,12 @@ impl ViewsHost {
     pub fn open(folder: &Path, head: Head, source: Source) -> Result<Self, ViewsError> {
         remove(&beside(folder))?;
         let store = open_or_make(folder)?;
-        let (store, state) = match usable(&store, head, &source)? {
-            Some(state) => (store, state),
-            None => {
-                drop(store);
-                remove(folder)?;
-                (open_or_make(folder)?, State::new(head.log))
-            }
+        let (store, state) = if let Some(state) = usable(&store, head, &source)? {
+            (store, state)
+        } else {
+            drop(store);
+            remove(folder)?;
+            (open_or_make(folder)?, State::new(head.log))
         };
         Ok(Self::with(
             Some(folder.to_owned()),

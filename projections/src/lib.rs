@@ -10,6 +10,7 @@ pub mod agent;
 pub mod artifact;
 pub mod context;
 mod error;
+mod follow;
 mod host;
 mod index;
 pub mod message;
@@ -28,6 +29,7 @@ pub use agent::{Agent, Card, CardBody, CardFailure, Entry, Former};
 pub use artifact::Artifact;
 pub use context::Context;
 pub use error::ViewsError;
+pub use follow::{Follower, source_of};
 pub use host::{Status, ViewsHost};
 pub use index::TERM_BYTES_MAX;
 pub use message::{Direction, Message};
@@ -39,3 +41,6 @@ pub use source::Source as PayloadSource;
 pub use task::Task;
 pub use verify::{Comparison, Difference};
 pub use views::{CHUNK_EVENTS_MAX, Source, ViewName, fingerprint, names};
+
+#[cfg(test)]
+mod tests;

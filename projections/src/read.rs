@@ -12,7 +12,7 @@ use crate::host::{Status, ViewsHost};
 use crate::index::{subject_key, term};
 use crate::message::{Direction, Message};
 use crate::outbox::Open;
-use crate::rows::attached::{Answer, Attached, AttachedAt, Request};
+use crate::rows::attached::{Attached, AttachedAt, Request};
 use crate::rows::{Index, KeyRange, Order, Places, Read, Table, decode_row, fetch, key_of};
 use crate::select::Filter;
 use crate::task::Task;
@@ -155,7 +155,7 @@ impl Views {
 
     /// The artifacts of a task, in the order of the raw tasks that hold them.
     pub fn artifacts(&self, task: &Task) -> Result<Vec<Artifact>, ViewsError> {
-        let prefix = self.artifact_prefix(task)?;
+        let prefix = artifact_prefix(task);
         let mut artifacts: Vec<Artifact> =
             self.list(Table::Artifacts, &KeyRange::prefix(&prefix))?;
         artifacts.sort_by_key(|artifact| (artifact.source.seq, artifact.position));
@@ -168,7 +168,7 @@ impl Views {
         task: &Task,
         artifact: &ArtifactId,
     ) -> Result<Option<Artifact>, ViewsError> {
-        let mut key = self.artifact_prefix(task)?;
+        let mut key = artifact_prefix(task);
         key.extend_from_slice(artifact.as_str().as_bytes());
         self.fetch(Table::Artifacts, &key)
     }
@@ -255,10 +255,8 @@ impl Views {
                 host.select(filter)
             }
             Kept::Attached(rows) => {
-                match rows.ask(self.least, &Request::Select(filter.clone()))? {
-                    Answer::Places(places) => Ok(places),
-                    _ => Err(ViewsError::Foreign),
-                }
+                let request = Request::Select(filter.clone());
+                rows.ask(self.least, &request)?.into_places()
             }
         }
     }
@@ -283,10 +281,7 @@ impl Views {
                 host.ensure(self.least)?;
                 Ok(host.status())
             }
-            Kept::Attached(rows) => match rows.ask(self.least, &Request::Status)? {
-                Answer::Status(status) => Ok(status),
-                _ => Err(ViewsError::Foreign),
-            },
+            Kept::Attached(rows) => rows.ask(self.least, &Request::Status)?.into_status(),
         }
     }
 
@@ -297,10 +292,7 @@ impl Views {
                 host.ensure(self.least)?;
                 host.verify()
             }
-            Kept::Attached(rows) => match rows.ask(self.least, &Request::Verify)? {
-                Answer::Comparison(comparison) => Ok(comparison),
-                _ => Err(ViewsError::Foreign),
-            },
+            Kept::Attached(rows) => rows.ask(self.least, &Request::Verify)?.into_comparison(),
         }
     }
 
@@ -308,10 +300,7 @@ impl Views {
     pub fn rebuild(&self) -> Result<Status, ViewsError> {
         match &self.rows {
             Kept::Hosted(host) => host.rebuild(),
-            Kept::Attached(rows) => match rows.ask(self.least, &Request::Rebuild)? {
-                Answer::Status(status) => Ok(status),
-                _ => Err(ViewsError::Foreign),
-            },
+            Kept::Attached(rows) => rows.ask(self.least, &Request::Rebuild)?.into_status(),
         }
     }
 
@@ -377,9 +366,9 @@ impl Views {
         }
         Ok((alias, None))
     }
+}
 
-    fn artifact_prefix(&self, task: &Task) -> Result<Vec<u8>, ViewsError> {
-        let key = key_of(&[task.task.as_str().as_bytes()], &task.identity);
-        Ok(key_of(&[&key], &[]))
-    }
+fn artifact_prefix(task: &Task) -> Vec<u8> {
+    let key = key_of(&[task.task.as_str().as_bytes()], &task.identity);
+    key_of(&[&key], &[])
 }

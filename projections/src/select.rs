@@ -205,7 +205,7 @@ pub(crate) fn first_since(
     let end = position.next();
     let first: Seq = read(found.first())?.unwrap_or(end);
     let same = found.first().is_some_and(|(key, _)| *key == second);
-    if !same || moment.as_micros() % 1_000_000 == 0 {
+    if !same || moment.as_micros().is_multiple_of(1_000_000) {
         return Ok(first.min(end));
     }
     // Times never decrease, so the place within that second is found by halving it.

@@ -200,14 +200,13 @@ pub(crate) fn fold(store: &Store, state: &State, events: &[Decoded]) -> Result<S
                 found: decoded.seq,
             });
         }
-        match &decoded.event {
-            Ok(event) => chunk.apply(event),
-            Err(_) => {
-                // The log's verification reports it; views that stopped here would hide all the rest.
-                next.unreadable += 1;
-                next.unreadable_first.get_or_insert(decoded.seq);
-                chunk.position = decoded.seq;
-            }
+        if let Ok(event) = &decoded.event {
+            chunk.apply(event);
+        } else {
+            // The log's verification reports it; views that stopped here would hide all the rest.
+            next.unreadable += 1;
+            next.unreadable_first.get_or_insert(decoded.seq);
+            chunk.position = decoded.seq;
         }
         next.position = decoded.seq;
         next.link = Some(decoded.link);

@@ -44,6 +44,32 @@ pub(crate) enum Answer {
     Comparison(Comparison),
 }
 
+impl Answer {
+    pub(crate) fn into_places(self) -> Result<Vec<Seq>, ViewsError> {
+        if let Self::Places(places) = self {
+            Ok(places)
+        } else {
+            Err(ViewsError::Foreign)
+        }
+    }
+
+    pub(crate) fn into_status(self) -> Result<Status, ViewsError> {
+        if let Self::Status(status) = self {
+            Ok(status)
+        } else {
+            Err(ViewsError::Foreign)
+        }
+    }
+
+    pub(crate) fn into_comparison(self) -> Result<Comparison, ViewsError> {
+        if let Self::Comparison(comparison) = self {
+            Ok(comparison)
+        } else {
+            Err(ViewsError::Foreign)
+        }
+    }
+}
+
 impl Companion for ViewsHost {
     fn fingerprint(&self) -> String {
         crate::views::fingerprint()
@@ -152,9 +178,10 @@ pub(crate) struct AttachedAt<'a> {
 impl Read for AttachedAt<'_> {
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, ViewsError> {
         let request = Request::Get(table, key.to_vec());
-        match self.rows.ask(self.least, &request)? {
-            Answer::Value(value) => Ok(value),
-            _ => Err(ViewsError::Foreign),
+        if let Answer::Value(value) = self.rows.ask(self.least, &request)? {
+            Ok(value)
+        } else {
+            Err(ViewsError::Foreign)
         }
     }
 
@@ -197,9 +224,6 @@ impl Read for AttachedAt<'_> {
     ) -> Result<Vec<Seq>, ViewsError> {
         let limit = u32::try_from(limit).unwrap_or(u32::MAX);
         let request = Request::Postings(index, term.to_vec(), places, order, limit);
-        match self.rows.ask(self.least, &request)? {
-            Answer::Places(places) => Ok(places),
-            _ => Err(ViewsError::Foreign),
-        }
+        self.rows.ask(self.least, &request)?.into_places()
     }
 }

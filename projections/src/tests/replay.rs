@@ -1,0 +1,163 @@
+//! The same events give the same rows, however they come.
+
+use super::*;
+use crate::ViewsHost;
+use crate::rows::{KeyRange, Order, Read, Row, Table};
+use crate::verify::compare;
+
+/// Everything but what is found by the envelope alone.
+fn nouns(store: &Store) -> Vec<(Table, Vec<Row>)> {
+    let by_envelope = [
+        Table::Meta,
+        Table::Postings,
+        Table::Times,
+        Table::Kinds,
+        Table::Subjects,
+    ];
+    let tables = Table::ALL
+        .into_iter()
+        .filter(|table| !by_envelope.contains(table));
+    tables
+        .map(|table| {
+            let rows = Read::scan(store, table, &KeyRange::all(), Order::Forward, usize::MAX);
+            (table, rows.unwrap())
+        })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whole, in pieces, one by one: the rows are the same.
+    #[test]
+    fn replay_equals_incremental_folding_with_any_chunking(
+        world in histories(), sizes in proptest::collection::vec(1_usize..9, 1..6),
+    ) {
+        let records = world.records();
+        let (whole, end) = fold_in(world.head().log, &records, &[records.len()]);
+
+        let (pieces, piecewise) = fold_in(world.head().log, &records, &sizes);
+
+        let comparison = compare(&whole, &pieces, end.position).unwrap();
+        prop_assert_eq!(comparison.difference, None);
+        prop_assert_eq!(end, piecewise);
+    }
+
+    /// Views that stopped anywhere, plus the rest of the log, are the whole log.
+    #[test]
+    fn resuming_from_any_position_equals_replaying_everything(
+        world in histories(), cut in any::<prop::sample::Index>(),
+    ) {
+        let head = world.head();
+        let cut = Seq(cut.index(usize::try_from(head.seq.0).unwrap() + 1) as u64);
+        let resumed = ViewsHost::at(head.log, cut, world.source()).unwrap();
+        prop_assert_eq!(resumed.position(), cut);
+
+        resumed.ensure(head.seq).unwrap();
+
+        prop_assert_eq!(resumed.verify().unwrap().difference, None);
+    }
+
+    /// An event of a kind that this build does not know is found by its envelope, and is nothing else.
+    #[test]
+    fn unknown_events_change_no_noun(world in histories()) {
+        let store = memory();
+        let mut state = State::new(world.head().log);
+        for record in world.records() {
+            let is_unknown = matches!(record.decode().unwrap().kind, EventKind::Unknown(_));
+            let before = is_unknown.then(|| nouns(&store));
+
+            state = views::fold(&store, &state, &views::decode(vec![record])).unwrap();
+
+            if let Some(before) = before {
+                prop_assert_eq!(before, nouns(&store));
+            }
+        }
+    }
+}
+
+#[test]
+fn an_event_that_cannot_be_read_is_passed_by_and_counted() {
+    let mut world = World::new();
+    world.append(about("ada", added("http://one.test")));
+    world.append(about("bob", added("http://one.test")));
+    let mut records = world.records();
+    records[1].body = r#"{"v":1,"kind":"missive.agent.added"}"#.into();
+
+    let (_, state) = fold_in(world.head().log, &records, &[9]);
+
+    assert_eq!(state.position, Seq(3));
+    assert_eq!(
+        (state.unreadable, state.unreadable_first),
+        (1, Some(Seq(2)))
+    );
+}
+
+#[test]
+fn a_gap_in_the_log_is_refused_before_anything_is_kept() {
+    let mut world = World::new();
+    world.append(about("ada", added("http://one.test")));
+    let mut records = world.records();
+    records.remove(0);
+
+    let store = memory();
+    let state = State::new(world.head().log);
+    let refused = views::fold(&store, &state, &views::decode(records)).unwrap_err();
+
+    assert_eq!(
+        refused.to_string(),
+        "the views stand at event 0 and the log went on with event 2"
+    );
+    assert!(
+        compare(&store, &memory(), Seq(0))
+            .unwrap()
+            .difference
+            .is_none()
+    );
+}
+
+#[test]
+fn a_place_beyond_the_log_is_an_error_and_not_a_wait() {
+    let world = World::new();
+    let host = ViewsHost::in_memory(world.head().log, world.source());
+
+    let refused = host.ensure(Seq(5)).unwrap_err();
+
+    assert_eq!(
+        refused.to_string(),
+        "the views stand at event 1, and event 5 is not in the log"
+    );
+}
+
+#[test]
+fn a_long_log_is_folded_in_chunks_by_two_threads_with_the_same_result() {
+    let mut world = World::new();
+    for n in 0..3_u32 {
+        let draft = |m: u32| about(AGENTS[(m % 4) as usize], send(&format!("m-{n}-{m}"), 1));
+        world.append_all((0..4_000).map(draft).collect());
+    }
+    let host = ViewsHost::in_memory(world.head().log, world.source());
+
+    host.ensure(world.head().seq).unwrap();
+
+    let (one_by_one, _) = fold_in(world.head().log, &world.records(), &[4_096]);
+    let comparison = host.verify().unwrap();
+    assert_eq!(comparison.difference, None);
+    let again = compare(&one_by_one, &one_by_one, host.position()).unwrap();
+    assert_eq!(comparison.equal, again.equal);
+}
+
+#[test]
+fn a_follower_keeps_the_views_behind_the_log_without_being_asked() {
+    let mut world = World::new();
+    let host = Arc::new(ViewsHost::in_memory(world.head().log, world.source()));
+    let follower = host.follow(world.log.head()).unwrap();
+
+    let last = world.append(about("ada", added("http://one.test")));
+    while host.position() < last {
+        std::thread::yield_now();
+    }
+
+    drop(follower);
+    assert_eq!(Arc::strong_count(&host), 1);
+}
