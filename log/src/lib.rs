@@ -14,6 +14,7 @@ pub mod chain;
 mod conformance;
 pub mod contract;
 pub mod event;
+pub mod export;
 pub mod payload;
 pub mod seam;
 pub mod verify;

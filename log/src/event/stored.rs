@@ -52,6 +52,10 @@ pub enum DecodeError {
         #[source]
         source: serde_json::Error,
     },
+    /// The same event, but not spelled as the log writes it: white space, another order of keys, an
+    /// escape that was not needed.
+    #[error("not spelled as a stored event is")]
+    Spelling,
 }
 
 /// The layout of a body; the order of the fields is the order of the keys.
@@ -165,6 +169,19 @@ pub fn decode(seq: Seq, prev: Seq, body: &[u8]) -> Result<Event, DecodeError> {
         kind,
         payloads: payloads.collect(),
     })
+}
+
+/// Reads a body and refuses a spelling that this log would not have written.
+///
+/// Facts of unknown kinds and versions are text to this build; of them only the JSON is checked.
+pub fn decode_canonical(seq: Seq, prev: Seq, body: &[u8]) -> Result<Event, DecodeError> {
+    let event = decode(seq, prev, body)?;
+    let again = encode_again(&event).map_err(|_| DecodeError::Spelling)?;
+    if again.as_bytes() == body {
+        Ok(event)
+    } else {
+        Err(DecodeError::Spelling)
+    }
 }
 
 /// The fact of this name and version, whose text this is.
