@@ -38,6 +38,7 @@ macro_rules! conformance {
             a_payload_opens_as_it_was_given,
             a_payload_that_was_never_there_is_missing,
             a_payload_with_another_commitment_is_a_fault,
+            payload_rows_come_in_order_and_in_pieces,
             a_subscription_sees_everything_also_what_comes_while_it_reads,
             concurrent_appends_all_land_once_and_densely,
             of_concurrent_writers_on_one_condition_one_wins,
@@ -499,6 +500,39 @@ pub(crate) async fn a_payload_with_another_commitment_is_a_fault<L: Log>(log: Ar
             index: 0
         }
     );
+}
+
+pub(crate) async fn payload_rows_come_in_order_and_in_pieces<L: Log>(log: Arc<L>) {
+    let mut batch = batch(&["a", "b", "c"]);
+    batch.drafts[0]
+        .payloads
+        .extend([payload(&vec![1; 3 << 20]), payload(b"two")]);
+    batch.drafts[2]
+        .payloads
+        .extend([payload(&vec![3; 3 << 20]), payload(&vec![4; 9 << 20])]);
+    let mut later = crate::conformance::batch(&["a"]);
+    later.drafts[0].payloads.push(payload(b"later"));
+    let through = log.append(batch.clone()).await.unwrap().last;
+    log.append(later).await.unwrap();
+
+    let (mut rows, mut pieces, mut after) = (Vec::new(), 0, (Seq::ZERO, u16::MAX));
+    loop {
+        let piece = log.payload_rows(after, through).await.unwrap();
+        let Some(last) = piece.last() else { break };
+        after = (last.seq, last.index);
+        rows.extend(piece);
+        pieces += 1;
+    }
+
+    let places: Vec<_> = rows.iter().map(|row| (row.seq.0, row.index)).collect();
+    let given = batch
+        .drafts
+        .iter()
+        .flat_map(|draft| &draft.payloads)
+        .map(row::encode);
+    assert_eq!(places, [(2, 0), (2, 1), (4, 0), (4, 1)]);
+    assert!(rows.into_iter().map(|row| row.row).eq(given));
+    assert_eq!(pieces, 3);
 }
 
 pub(crate) async fn a_subscription_sees_everything_also_what_comes_while_it_reads<L: Log>(

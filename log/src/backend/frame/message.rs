@@ -6,7 +6,8 @@
 
 use super::fault::{WireAppendError, WireReadError};
 use super::wire::{
-    Bytes, WireAppended, WireBatch, WireHead, WireOpened, WirePayloadRef, WireRecords,
+    Bytes, WireAppended, WireBatch, WireHead, WireOpened, WirePayloadRef, WirePayloadRow,
+    WireRecords,
 };
 use crate::chain::LogId;
 use serde::{Deserialize, Serialize};
@@ -75,6 +76,10 @@ pub(crate) enum Request {
     },
     Pick(Vec<u64>),
     Payload(WirePayloadRef),
+    PayloadRows {
+        after: (u64, u16),
+        through: u64,
+    },
     Companion {
         least: u64,
         bytes: Bytes,
@@ -106,6 +111,7 @@ pub(crate) enum Response {
     Append(Result<WireAppended, WireAppendError>),
     Records(Result<WireRecords, WireReadError>),
     Payload(Result<WireOpened, WireReadError>),
+    PayloadRows(Result<Vec<WirePayloadRow>, WireReadError>),
     Companion(Result<Bytes, String>),
     Head(WireHead),
 }

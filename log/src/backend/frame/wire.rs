@@ -5,7 +5,7 @@
 
 use super::FrameError;
 use crate::chain::{Anchor, Commitment, Link, LogId, Salt};
-use crate::contract::{Appended, Batch, Expect, Head, Opened, Record};
+use crate::contract::{Appended, Batch, Expect, Head, Opened, Record, StoredPayload};
 use crate::event::stored::{self, EncodeError};
 use crate::event::{
     ActorId, Alias, BatchId, ContextId, Draft, EventId, Links, OperationId, Origin, Seq, Subject,
@@ -227,8 +227,8 @@ impl WireAppended {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct WireRecords {
     pub(crate) records: Vec<WireRecord>,
-    /// Whether the answer was cut and the question has to be asked again from where it ends.
-    pub(crate) more: bool,
+    /// How many of those that were asked for (the last ones) have to be asked for again.
+    pub(crate) left: u64,
 }
 
 /// A record.
@@ -258,26 +258,6 @@ impl From<WireRecord> for Record {
             prev: Seq(record.prev),
             link: Link(record.link),
             body: record.body,
-        }
-    }
-}
-
-impl WireRecords {
-    /// As many of the records as `bytes_max` allows, and at least one.
-    pub(crate) fn cut(records: Vec<Record>, bytes_max: usize) -> Self {
-        let mut kept = Vec::new();
-        let mut bytes = 0;
-        let whole = records.len();
-        for record in records {
-            bytes += record.body.len();
-            if bytes > bytes_max && !kept.is_empty() {
-                break;
-            }
-            kept.push(WireRecord::from(record));
-        }
-        Self {
-            more: kept.len() < whole,
-            records: kept,
         }
     }
 }
@@ -365,6 +345,34 @@ impl From<WireOpened> for Opened {
             }),
             WireOpened::Erased(seq) => Self::Erased(Seq(seq)),
             WireOpened::Missing => Self::Missing,
+        }
+    }
+}
+
+/// A payload's row as it is stored.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct WirePayloadRow {
+    seq: u64,
+    index: u16,
+    row: Bytes,
+}
+
+impl From<StoredPayload> for WirePayloadRow {
+    fn from(stored: StoredPayload) -> Self {
+        Self {
+            seq: stored.seq.0,
+            index: stored.index,
+            row: Bytes(stored.row),
+        }
+    }
+}
+
+impl From<WirePayloadRow> for StoredPayload {
+    fn from(row: WirePayloadRow) -> Self {
+        Self {
+            seq: Seq(row.seq),
+            index: row.index,
+            row: row.row.0,
         }
     }
 }
