@@ -10,7 +10,7 @@ use crate::rows::{KeyRange, Order, Rows, Table, key_of, load, micros, save};
 use crate::view::Projection;
 use missive_log::event::facts::{BareUrl, Failure};
 use missive_log::event::{
-    Alias, ContextId, EventKind, HostId, MessageId, OperationId, Seq, Subject, TaskId,
+    Alias, ContextId, EventKind, InstanceId, MessageId, OperationId, Seq, Subject, TaskId,
 };
 use missive_log::{Event, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -44,8 +44,8 @@ pub struct Open {
     pub context: Option<ContextId>,
     /// The task.
     pub task: Option<TaskId>,
-    /// The process that wrote it: while that process lives, nobody takes over.
-    pub host: Option<HostId>,
+    /// The run of the program that carries it out: while that lives, nobody takes over.
+    pub instance: InstanceId,
     /// Where it went.
     pub url: BareUrl,
     /// The message id of a send.
@@ -79,13 +79,17 @@ impl Projection for Outbox {
 
     fn apply(rows: &mut impl Rows, event: &Event) {
         match &event.kind {
-            EventKind::CardRequested(card) => open(rows, event, Intent::Card, &card.url),
-            EventKind::CallRequested(call) => open(rows, event, Intent::Call, &call.url),
+            EventKind::CardRequested(card) => {
+                keep(rows, &row_of(event, Intent::Card, card.instance, &card.url));
+            }
+            EventKind::CallRequested(call) => {
+                keep(rows, &row_of(event, Intent::Call, call.instance, &call.url));
+            }
             EventKind::SendRequested(send) => {
                 let row = Open {
                     message: Some(send.message.clone()),
                     attempt: send.attempt,
-                    ..row_of(event, Intent::Send, &send.url)
+                    ..row_of(event, Intent::Send, send.instance, &send.url)
                 };
                 keep(rows, &row);
             }
@@ -121,7 +125,7 @@ impl Projection for Outbox {
     }
 }
 
-fn row_of(event: &Event, intent: Intent, url: &BareUrl) -> Open {
+fn row_of(event: &Event, intent: Intent, instance: InstanceId, url: &BareUrl) -> Open {
     Open {
         seq: event.seq,
         intent,
@@ -130,7 +134,7 @@ fn row_of(event: &Event, intent: Intent, url: &BareUrl) -> Open {
         agent: agent_of(event),
         context: event.links.context.clone(),
         task: event.links.task.clone(),
-        host: event.host,
+        instance,
         url: url.clone(),
         message: None,
         attempt: 1,
@@ -144,10 +148,6 @@ pub(crate) fn agent_of(event: &Event) -> Option<Alias> {
         (Some(alias), _) | (None, Some(Subject::Agent(alias))) => Some(alias.clone()),
         (None, _) => None,
     }
-}
-
-fn open(rows: &mut impl Rows, event: &Event, intent: Intent, url: &BareUrl) {
-    keep(rows, &row_of(event, intent, url));
 }
 
 fn keep(rows: &mut impl Rows, row: &Open) {

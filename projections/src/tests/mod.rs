@@ -23,8 +23,8 @@ use missive_log::event::kind::{
     SendInDoubt, SendRequested, SendResolved, SendResponded, TaskUpdated, UnknownFact,
 };
 use missive_log::event::{
-    ActorId, Alias, ArtifactId, BatchId, ContextId, Draft, EventId, EventKind, MessageId,
-    OperationId, Origin, Seq, Subject, TaskId,
+    ActorId, Alias, ArtifactId, BatchId, ContextId, Draft, EventId, EventKind, InstanceId,
+    MessageId, OperationId, Origin, Seq, Subject, TaskId,
 };
 use missive_log::seam::{Ids, SeededRandomness};
 use missive_log::{Batch, Clock, Head, Log, Record, Timestamp};
@@ -83,6 +83,7 @@ pub(super) fn removed() -> EventKind {
 
 pub(super) fn card_requested(base: &str) -> EventKind {
     EventKind::CardRequested(CardRequested {
+        instance: InstanceId([3; 8]),
         url: url(base),
         revalidate: false,
     })
@@ -119,6 +120,7 @@ pub(super) fn card_failed() -> EventKind {
 
 pub(super) fn send(id: &str, attempt: u32) -> EventKind {
     EventKind::SendRequested(SendRequested {
+        instance: InstanceId([3; 8]),
         message: message(id),
         binding: Binding::JsonRpc,
         url: url("http://one.test/rpc"),
@@ -161,6 +163,7 @@ pub(super) fn in_doubt() -> EventKind {
 
 pub(super) fn call(id: &str) -> EventKind {
     EventKind::CallRequested(CallRequested {
+        instance: InstanceId([3; 8]),
         method: Method::GetTask,
         binding: Binding::JsonRpc,
         url: url("http://one.test/rpc"),

@@ -125,4 +125,5 @@ fn an_outcome_closes_only_intents_of_its_own_kind() {
     assert_eq!(places, [sent, asked]);
     assert_eq!(open[0].message, Some(message("m")));
     assert_eq!(open[0].agent, Some(alias("ada")));
+    assert_eq!(open[0].instance, InstanceId([3; 8]));
 }
