@@ -25,10 +25,16 @@ use std::time::{Duration, Instant};
 static REDACTOR: LazyLock<Redactor> = LazyLock::new(Redactor::default);
 
 fn main() {
-    let rounds: usize = std::env::var("ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
+    let rounds: usize = std::env::var("ROUNDS")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(60);
     let folder = tempfile::tempdir_in(std::env::var("BENCH_DIR").unwrap_or(".".into())).unwrap();
     let ids = Arc::new(Ids::from_system());
-    println!("{:>12} {:>12} {:>12} {:>8}", "appends/sync", "raw", "log", "ratio");
+    println!(
+        "{:>12} {:>12} {:>12} {:>8}",
+        "appends/sync", "raw", "log", "ratio"
+    );
     for group in [1, 64, 1_024] {
         one(folder.path(), &ids, group, rounds);
     }
@@ -40,7 +46,9 @@ fn one(folder: &Path, ids: &Arc<Ids>, group: usize, rounds: usize) {
     let place = LogFolder::new(home.join("log"), home.join("witness"));
     let log = Arc::new(FjallLog::open(&place, Arc::clone(ids), Box::new(|| true)).unwrap());
     let mut raw = File::create(folder.join(format!("raw-{group}"))).unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
     let (mut raws, mut ours) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
         raws.push(append_raw(&mut raw, ids, group));
@@ -68,8 +76,7 @@ fn append_raw(file: &mut File, ids: &Ids, group: usize) -> Duration {
     let drafts: Vec<Draft> = (0..group).map(|_| draft(ids)).collect();
     let mut lines = Vec::new();
     for draft in &drafts {
-        let body =
-            missive_log::event::stored::encode(draft, ids.now(), None).unwrap();
+        let body = missive_log::event::stored::encode(draft, ids.now(), None).unwrap();
         let digest = blake3::hash(body.as_bytes());
         lines.extend_from_slice(body.as_bytes());
         lines.extend_from_slice(digest.as_bytes());
@@ -107,26 +114,42 @@ fn append_log(
 }
 
 fn bulk(folder: &Path, ids: &Arc<Ids>) {
-    let events: usize = std::env::var("EVENTS").ok().and_then(|n| n.parse().ok()).unwrap_or(100_000);
+    let events: usize = std::env::var("EVENTS")
+        .ok()
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(100_000);
     let home = folder.join("bulk");
     let place = LogFolder::new(home.join("log"), home.join("witness"));
     let log = FjallLog::open(&place, Arc::clone(ids), Box::new(|| true)).unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
     let begin = Instant::now();
     let mut left = events;
     while left > 0 {
         let drafts: Vec<Draft> = (0..left.min(1_000)).map(|_| draft(ids)).collect();
         left -= drafts.len();
-        runtime.block_on(log.append(Batch::new(ids.batch(), drafts))).unwrap();
+        runtime
+            .block_on(log.append(Batch::new(ids.batch(), drafts)))
+            .unwrap();
     }
     let wrote = begin.elapsed();
     println!("bulk: {events} events, {:.0} events/s", rate(events, wrote));
     for threads in [1, 2] {
         let begin = Instant::now();
-        let verified =
-            runtime.block_on(missive_log::verify::verify(&log, Vec::new(), threads, |_| {})).unwrap();
+        let verified = runtime
+            .block_on(missive_log::verify::verify(
+                &log,
+                Vec::new(),
+                threads,
+                |_| {},
+            ))
+            .unwrap();
         assert_eq!(verified.fault, None);
-        println!("verify: {threads} threads, {:.0} events/s", rate(events, begin.elapsed()));
+        println!(
+            "verify: {threads} threads, {:.0} events/s",
+            rate(events, begin.elapsed())
+        );
     }
     log.close().unwrap();
     let begin = Instant::now();
@@ -135,7 +158,10 @@ fn bulk(folder: &Path, ids: &Arc<Ids>) {
     log.close().unwrap();
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a rate that is printed without decimals")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a rate that is printed without decimals"
+)]
 fn rate(events: usize, time: Duration) -> f64 {
     events as f64 / time.as_secs_f64()
 }

@@ -15,9 +15,8 @@
 //! owns the folder can recompute everything.
 
 use crate::event::Seq;
-use crate::event::id::{NotAnId, from_hex, hex_id, to_hex};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use std::borrow::Cow;
+use crate::event::id::{Hex, NotAnId, from_hex, hex_id};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::sync::LazyLock;
 
@@ -50,7 +49,7 @@ impl fmt::Debug for Salt {
 
 impl fmt::Display for Salt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&to_hex(&self.0))
+        f.write_str(Hex::of(&self.0).as_str())
     }
 }
 

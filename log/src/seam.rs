@@ -54,16 +54,36 @@ pub trait Randomness: Send + Sync + std::fmt::Debug {
     fn is_seeded(&self) -> bool;
 }
 
-/// The kernel's generator.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct KernelRandomness;
+/// The kernel's generator, asked for some kilobytes at a time: an event needs a hundred random bytes.
+#[derive(Default)]
+pub struct KernelRandomness(Mutex<Vec<u8>>);
+
+/// How many bytes the kernel is asked for at once.
+const KERNEL_BYTES: usize = 4_096;
+
+impl std::fmt::Debug for KernelRandomness {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("KernelRandomness(..)")
+    }
+}
 
 impl Randomness for KernelRandomness {
     /// # Panics
     /// If the kernel has no randomness: salts that can be guessed would publish what they hide.
     #[expect(clippy::expect_used, reason = "no run may go on with guessable salts")]
     fn fill(&self, bytes: &mut [u8]) {
-        getrandom::fill(bytes).expect("the kernel gives random bytes");
+        let mut stock = self
+            .0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        if stock.len() < bytes.len() {
+            stock.resize(KERNEL_BYTES.max(bytes.len()), 0);
+            getrandom::fill(&mut stock).expect("the kernel gives random bytes");
+        }
+        // Taken from the end and gone from the stock: no byte is given out twice.
+        let rest = stock.len() - bytes.len();
+        bytes.copy_from_slice(stock.get(rest..).unwrap_or_default());
+        stock.truncate(rest);
     }
 
     fn is_seeded(&self) -> bool {
@@ -117,7 +137,7 @@ impl Ids {
 
     /// Identifiers as in life.
     pub fn from_system() -> Self {
-        Self::new(SystemClock, KernelRandomness)
+        Self::new(SystemClock, KernelRandomness::default())
     }
 
     /// The moment.

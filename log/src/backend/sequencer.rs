@@ -139,9 +139,9 @@ pub(crate) fn thread_keys(draft: &Draft) -> (String, String) {
 
 /// The same for an event that has its place.
 pub(crate) fn keys_of(subject: &Subject, links: &Links) -> (String, String) {
-    let subject = format!("s:{subject}");
+    let subject = subject.spell("s:");
     let thread = match &links.context {
-        Some(context) => format!("t:{context}"),
+        Some(context) => ["t:", context.as_str()].concat(),
         None => subject.clone(),
     };
     (thread, subject)

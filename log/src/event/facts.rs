@@ -6,8 +6,7 @@
 
 use super::id::{ArtifactId, ContextId, NotAnId, TaskId, hex_id, is_name, text_id};
 use super::time::Timestamp;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use std::borrow::Cow;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
 macro_rules! stored_enum {

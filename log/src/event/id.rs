@@ -5,7 +5,6 @@
 //! peer chose are opaque (A2A 1.0 section 5) and only their length is bounded.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use std::borrow::Cow;
 use std::fmt;
 
 /// The place of an event in the log. The first event has `Seq` 1; 0 means "before the first".
@@ -63,15 +62,57 @@ impl NotAnId {
     }
 }
 
-/// Writes bytes as lower-case hex.
-pub(crate) fn to_hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    bytes
-        .iter()
-        .flat_map(|byte| [byte >> 4, byte & 15])
-        .filter_map(|nibble| DIGITS.get(usize::from(nibble)))
-        .map(|digit| char::from(*digit))
-        .collect()
+/// Bytes as lower-case hex, without an allocation; the longest are 32 bytes.
+pub(crate) struct Hex {
+    digits: [u8; 64],
+    used: usize,
+}
+
+impl Hex {
+    /// The first 32 bytes.
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        let digit = |nibble: u8| {
+            if nibble < 10 {
+                b'0' + nibble
+            } else {
+                b'a' + nibble - 10
+            }
+        };
+        let mut digits = [0; 64];
+        let (pairs, _) = digits.as_chunks_mut::<2>();
+        let mut used = 0;
+        for ([high, low], byte) in pairs.iter_mut().zip(bytes) {
+            *high = digit(byte >> 4);
+            *low = digit(byte & 15);
+            used += 2;
+        }
+        Self { digits, used }
+    }
+
+    /// The digits.
+    pub(crate) fn as_str(&self) -> &str {
+        let digits = self.digits.get(..self.used).unwrap_or_default();
+        // Digits are ASCII, so this never falls back.
+        std::str::from_utf8(digits).unwrap_or_default()
+    }
+}
+
+/// Reads text into what it spells, without an owned copy of it.
+pub(crate) fn deserialize_text<'de, D: Deserializer<'de>, T>(
+    deserializer: D,
+    read: fn(&str) -> Result<T, NotAnId>,
+) -> Result<T, D::Error> {
+    struct Text<T>(fn(&str) -> Result<T, NotAnId>);
+    impl<T> de::Visitor<'_> for Text<T> {
+        type Value = T;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("text")
+        }
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+            self.0(text).map_err(E::custom)
+        }
+    }
+    deserializer.deserialize_str(Text(read))
 }
 
 /// Reads exactly `N` bytes of lower-case hex.
@@ -102,7 +143,7 @@ macro_rules! hex_id {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&$crate::event::id::to_hex(&self.0))
+                f.pad($crate::event::id::Hex::of(&self.0).as_str())
             }
         }
         impl fmt::Debug for $name {
@@ -118,13 +159,12 @@ macro_rules! hex_id {
         }
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
+                serializer.serialize_str($crate::event::id::Hex::of(&self.0).as_str())
             }
         }
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = Cow::<'de, str>::deserialize(deserializer)?;
-                text.parse().map_err(de::Error::custom)
+                $crate::event::id::deserialize_text(deserializer, |text| text.parse())
             }
         }
     };
@@ -194,8 +234,7 @@ macro_rules! text_id {
         }
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = Cow::<'de, str>::deserialize(deserializer)?;
-                Self::new(&text).map_err(de::Error::custom)
+                $crate::event::id::deserialize_text(deserializer, Self::new)
             }
         }
     };

@@ -11,7 +11,8 @@ use super::facts::{
 use super::id::{Alias, ContextId, InstanceId, MessageId, Seq, TaskId};
 use super::time::Timestamp;
 use crate::chain::{Link, LogId};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::value::RawValue;
 
 /// A `struct` whose absent fields are left out of the stored form.
 macro_rules! fact {
@@ -348,17 +349,42 @@ macro_rules! kinds {
                 }
             }
 
-            /// The facts as stored, and `None` where there is nothing to say.
+            /// Whether there is anything to say beyond the name.
+            pub(super) fn has_facts(&self) -> bool {
+                match self {
+                    $(Self::$variant(_) => size_of::<$shape>() > 0,)+
+                    Self::Unknown(unknown) => unknown.facts.is_some(),
+                }
+            }
+
+            /// Writes the facts as they are stored.
+            pub(super) fn serialize_facts<S: Serializer>(
+                &self,
+                serializer: S,
+            ) -> Result<S::Ok, S::Error> {
+                match self {
+                    $(Self::$variant(facts) => facts.serialize(serializer),)+
+                    Self::Unknown(unknown) => {
+                        let facts = unknown.facts.as_deref().unwrap_or("{}");
+                        let raw: &RawValue =
+                            serde_json::from_str(facts).map_err(serde::ser::Error::custom)?;
+                        raw.serialize(serializer)
+                    }
+                }
+            }
+
+            /// The facts as text, for the socket; `None` where there is nothing to say.
             pub(crate) fn encode_facts(&self) -> Result<Option<Box<str>>, serde_json::Error> {
-                let text = match self {
-                    $(Self::$variant(facts) => serde_json::to_string(facts)?,)+
-                    Self::Unknown(unknown) => return Ok(unknown.facts.clone()),
-                };
-                Ok((text != "{}").then(|| text.into_boxed_str()))
+                if !self.has_facts() {
+                    return Ok(None);
+                }
+                let mut text = Vec::new();
+                self.serialize_facts(&mut serde_json::Serializer::new(&mut text))?;
+                Ok(String::from_utf8(text).ok().map(String::into_boxed_str))
             }
 
             /// Reads the newest shape (version 1 of every kind so far).
-            pub(super) fn decode_v1(name: &str, facts: &str) -> Option<serde_json::Result<Self>> {
+            pub(crate) fn decode_v1(name: &str, facts: &str) -> Option<serde_json::Result<Self>> {
                 Some(match name {
                     $($name => serde_json::from_str(facts).map(Self::$variant),)+
                     _ => return None,

@@ -14,7 +14,7 @@ use super::time::Timestamp;
 use super::{Draft, Event, Origin};
 use crate::chain::Commitment;
 use crate::payload::{Media, PayloadRef, Role};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
@@ -59,7 +59,7 @@ pub enum DecodeError {
 }
 
 /// The layout of a body; the order of the fields is the order of the keys.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Body<'a> {
     v: u32,
@@ -67,24 +67,66 @@ struct Body<'a> {
     #[serde(borrow)]
     kind: Cow<'a, str>,
     at: Timestamp,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     host: Option<HostId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     actor: Option<ActorId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     origin: Option<Origin>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     operation: Option<OperationId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     subject: Option<Subject>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     cause: Option<Seq>,
-    #[serde(default, skip_serializing_if = "Links::is_empty")]
+    #[serde(default)]
     links: Links,
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
-    facts: Option<Cow<'a, RawValue>>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(borrow, default)]
+    facts: Option<&'a RawValue>,
+    #[serde(default)]
     payloads: Vec<StoredPayloadRef>,
+}
+
+/// The same layout for writing. That the two agree is what `encode(decode(body)) == body` tests.
+#[derive(Serialize)]
+struct Written<'a> {
+    v: u32,
+    id: EventId,
+    kind: &'a str,
+    at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<HostId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    actor: Option<ActorId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<Origin>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operation: Option<&'a OperationId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subject: Option<&'a Subject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<Seq>,
+    #[serde(skip_serializing_if = "Links::is_empty")]
+    links: &'a Links,
+    #[serde(skip_serializing_if = "Facts::is_empty")]
+    facts: Facts<'a>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    payloads: Vec<StoredPayloadRef>,
+}
+
+/// The facts of a kind, without its name.
+struct Facts<'a>(&'a EventKind);
+
+impl Facts<'_> {
+    fn is_empty(&self) -> bool {
+        !self.0.has_facts()
+    }
+}
+
+impl Serialize for Facts<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize_facts(serializer)
+    }
 }
 
 /// How a payload stands in a body.
@@ -105,24 +147,49 @@ pub fn encode(draft: &Draft, at: Timestamp, host: Option<HostId>) -> Result<Stri
         commitment: payload.commitment(),
         redacted: payload.redacted(),
     });
-    write(&Body {
+    write(&Written {
         v: draft.kind.version(),
         id: draft.id,
-        kind: Cow::Borrowed(draft.kind.name()),
+        kind: draft.kind.name(),
         at,
         host,
         actor: draft.actor,
         origin: draft.origin,
-        operation: draft.operation.clone(),
-        subject: Some(draft.subject.clone()),
+        operation: draft.operation.as_ref(),
+        subject: Some(&draft.subject),
         cause: draft.cause,
-        links: draft.links.clone(),
-        facts: raw_facts(&draft.kind)?,
+        links: &draft.links,
+        facts: Facts(&draft.kind),
         payloads: payloads.collect(),
     })
 }
 
-fn write(body: &Body<'_>) -> Result<String, EncodeError> {
+/// The body of an event, written again. For known shapes this is the stored body, byte for byte.
+pub fn encode_again(event: &Event) -> Result<String, EncodeError> {
+    let payloads = event.payloads.iter().map(|payload| StoredPayloadRef {
+        role: payload.role,
+        media: payload.media,
+        commitment: payload.commitment,
+        redacted: payload.redacted,
+    });
+    write(&Written {
+        v: event.kind.version(),
+        id: event.id,
+        kind: event.kind.name(),
+        at: event.at,
+        host: event.host,
+        actor: event.actor,
+        origin: event.origin,
+        operation: event.operation.as_ref(),
+        subject: event.subject.as_ref(),
+        cause: event.cause,
+        links: &event.links,
+        facts: Facts(&event.kind),
+        payloads: payloads.collect(),
+    })
+}
+
+fn write(body: &Written<'_>) -> Result<String, EncodeError> {
     let text = serde_json::to_string(body).map_err(EncodeError::Json)?;
     if text.len() > BODY_BYTES_MAX {
         return Err(EncodeError::TooLarge { bytes: text.len() });
@@ -130,21 +197,10 @@ fn write(body: &Body<'_>) -> Result<String, EncodeError> {
     Ok(text)
 }
 
-fn raw_facts(kind: &EventKind) -> Result<Option<Cow<'static, RawValue>>, EncodeError> {
-    kind.encode_facts()
-        .and_then(|facts| {
-            facts
-                .map(|text| RawValue::from_string(text.into_string()))
-                .transpose()
-        })
-        .map(|facts| facts.map(Cow::Owned))
-        .map_err(EncodeError::Json)
-}
-
 /// Reads a body that stands at `seq`, after `prev` in its thread.
 pub fn decode(seq: Seq, prev: Seq, body: &[u8]) -> Result<Event, DecodeError> {
     let body: Body<'_> = serde_json::from_slice(body).map_err(DecodeError::Json)?;
-    let facts = body.facts.as_ref().map(|facts| facts.get());
+    let facts = body.facts.map(RawValue::get);
     let kind = decode_kind(&body.kind, body.v, facts)?;
     let payloads = (0..).zip(body.payloads).map(|(index, stored)| PayloadRef {
         seq,
@@ -207,29 +263,4 @@ pub(crate) fn decode_kind(
             facts: facts.map(Into::into),
         })),
     }
-}
-
-/// The body of an event, written again. For known shapes this is the stored body, byte for byte.
-pub fn encode_again(event: &Event) -> Result<String, EncodeError> {
-    let payloads = event.payloads.iter().map(|payload| StoredPayloadRef {
-        role: payload.role,
-        media: payload.media,
-        commitment: payload.commitment,
-        redacted: payload.redacted,
-    });
-    write(&Body {
-        v: event.kind.version(),
-        id: event.id,
-        kind: Cow::Borrowed(event.kind.name()),
-        at: event.at,
-        host: event.host,
-        actor: event.actor,
-        origin: event.origin,
-        operation: event.operation.clone(),
-        subject: event.subject.clone(),
-        cause: event.cause,
-        links: event.links.clone(),
-        facts: raw_facts(&event.kind)?,
-        payloads: payloads.collect(),
-    })
 }

@@ -1,8 +1,7 @@
 //! What a fact is about, and the A2A nouns that it can be looked up by.
 
-use super::id::{ActorId, Alias, ContextId, NotAnId, OperationId, TaskId};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use std::borrow::Cow;
+use super::id::{ActorId, Alias, ContextId, Hex, NotAnId, OperationId, TaskId, deserialize_text};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
 /// The thing that a fact is about. Appends can be made conditional on it being unchanged.
@@ -30,17 +29,29 @@ pub enum Subject {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OtherSubject(Box<str>);
 
+impl Subject {
+    /// The stored spelling, `kind:identifier`, behind a prefix.
+    pub(crate) fn spell(&self, prefix: &str) -> String {
+        let actor;
+        let (kind, id) = match self {
+            Self::Log => ("log", ""),
+            Self::Actor(id) => {
+                actor = Hex::of(&id.0);
+                ("actor:", actor.as_str())
+            }
+            Self::Agent(alias) => ("agent:", alias.as_str()),
+            Self::Operation(id) => ("operation:", id.as_str()),
+            Self::Context(id) => ("context:", id.as_str()),
+            Self::Task(id) => ("task:", id.as_str()),
+            Self::Other(OtherSubject(text)) => ("", &**text),
+        };
+        [prefix, kind, id].concat()
+    }
+}
+
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Log => f.write_str("log"),
-            Self::Actor(id) => write!(f, "actor:{id}"),
-            Self::Agent(alias) => write!(f, "agent:{alias}"),
-            Self::Operation(id) => write!(f, "operation:{id}"),
-            Self::Context(id) => write!(f, "context:{id}"),
-            Self::Task(id) => write!(f, "task:{id}"),
-            Self::Other(OtherSubject(text)) => f.write_str(text),
-        }
+        f.pad(&self.spell(""))
     }
 }
 
@@ -66,15 +77,13 @@ impl std::str::FromStr for Subject {
 
 impl Serialize for Subject {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(&self.spell(""))
     }
 }
 
 impl<'de> Deserialize<'de> for Subject {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Cow::<'de, str>::deserialize(deserializer)?
-            .parse()
-            .map_err(de::Error::custom)
+        deserialize_text(deserializer, |text| text.parse())
     }
 }
 

@@ -1,8 +1,8 @@
 //! Wall-clock moments, to the microsecond, in the one stored spelling.
 
+use super::id::{NotAnId, deserialize_text};
 use jiff::civil;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use std::borrow::Cow;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
 /// Microseconds since 1970-01-01T00:00:00Z, without leap seconds. Never negative, at most 9999-12-30.
@@ -39,47 +39,94 @@ impl Timestamp {
     }
 
     /// Reads the stored spelling and nothing else.
-    fn parse_stored(text: &str) -> Option<Self> {
-        let parsed = Self::parse_rfc3339(text)?;
-        (text.len() == 27 && parsed.to_string() == text).then_some(parsed)
+    fn parse_stored(text: &str) -> Result<Self, NotAnId> {
+        let read = || {
+            let bytes: &[u8; 27] = text.as_bytes().try_into().ok()?;
+            let number = |from: usize, to: usize| {
+                bytes
+                    .get(from..to)?
+                    .iter()
+                    .try_fold(0_u32, |number, digit| {
+                        digit
+                            .is_ascii_digit()
+                            .then(|| number * 10 + u32::from(digit - b'0'))
+                    })
+            };
+            let marks = [
+                (4, b'-'),
+                (7, b'-'),
+                (10, b'T'),
+                (13, b':'),
+                (16, b':'),
+                (19, b'.'),
+            ];
+            let small = |number: u32| i8::try_from(number).ok();
+            let year = i16::try_from(number(0, 4)?).ok()?;
+            let date =
+                civil::Date::new(year, small(number(5, 7)?)?, small(number(8, 10)?)?).ok()?;
+            let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+            if hour > 23
+                || minute > 59
+                || second > 59
+                || bytes.last() != Some(&b'Z')
+                || marks.iter().any(|(at, mark)| bytes.get(*at) != Some(mark))
+            {
+                return None;
+            }
+            let days = u64::try_from(date.duration_since(EPOCH).as_hours() / 24).ok()?;
+            let seconds = days * 86_400
+                + u64::from(hour) * 3_600
+                + u64::from(minute) * 60
+                + u64::from(second);
+            let micros = seconds * 1_000_000 + u64::from(number(20, 26)?);
+            (micros <= MICROS_MAX).then_some(Self(micros))
+        };
+        read().ok_or_else(|| NotAnId::new("a time as the log writes it", text))
+    }
+
+    /// The stored spelling: `YYYY-MM-DDThh:mm:ss.ffffffZ`.
+    fn spell(self) -> [u8; 27] {
+        let moment = i64::try_from(self.0)
+            .ok()
+            .and_then(|micros| jiff::Timestamp::from_microsecond(micros).ok())
+            .unwrap_or_default();
+        let civil = jiff::tz::Offset::UTC.to_datetime(moment);
+        let mut text = *b"0000-00-00T00:00:00.000000Z";
+        let mut put = |from: usize, to: usize, mut number: u64| {
+            for digit in text.get_mut(from..to).unwrap_or_default().iter_mut().rev() {
+                *digit = b'0' + u8::try_from(number % 10).unwrap_or(0);
+                number /= 10;
+            }
+        };
+        put(0, 4, u64::from(civil.year().unsigned_abs()));
+        put(5, 7, u64::from(civil.month().unsigned_abs()));
+        put(8, 10, u64::from(civil.day().unsigned_abs()));
+        put(11, 13, u64::from(civil.hour().unsigned_abs()));
+        put(14, 16, u64::from(civil.minute().unsigned_abs()));
+        put(17, 19, u64::from(civil.second().unsigned_abs()));
+        put(20, 26, self.0 % 1_000_000);
+        text
     }
 }
+
+const EPOCH: civil::Date = civil::date(1970, 1, 1);
 
 impl fmt::Display for Timestamp {
     /// `YYYY-MM-DDThh:mm:ss.ffffffZ`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let moment = i64::try_from(self.0)
-            .ok()
-            .and_then(|m| jiff::Timestamp::from_microsecond(m).ok());
-        let civil: civil::DateTime = match moment {
-            Some(moment) => jiff::tz::Offset::UTC.to_datetime(moment),
-            None => civil::DateTime::default(),
-        };
-        write!(
-            f,
-            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z",
-            civil.year(),
-            civil.month(),
-            civil.day(),
-            civil.hour(),
-            civil.minute(),
-            civil.second(),
-            self.0 % 1_000_000
-        )
+        f.pad(std::str::from_utf8(&self.spell()).unwrap_or_default())
     }
 }
 
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(std::str::from_utf8(&self.spell()).unwrap_or_default())
     }
 }
 
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Cow::<'de, str>::deserialize(deserializer)?;
-        Self::parse_stored(&text)
-            .ok_or_else(|| de::Error::custom("not a time as the log writes it"))
+        deserialize_text(deserializer, Self::parse_stored)
     }
 }
 
@@ -94,9 +141,18 @@ mod tests {
         assert_eq!(moment.to_string(), "2026-12-01T00:00:01.500000Z");
         assert_eq!(
             Timestamp::parse_stored("2026-12-01T00:00:01.500000Z"),
-            Some(moment)
+            Ok(moment)
         );
-        assert_eq!(Timestamp::parse_stored("2026-12-01T00:00:01.5Z"), None);
+        for other in [
+            "2026-12-01T00:00:01.5Z",
+            "2026-13-01T00:00:01.500000Z",
+            "2026-12-01T24:00:01.500000Z",
+            "2026-12-01 00:00:01.500000Z",
+            "2026-02-30T00:00:01.500000Z",
+            "2026-12-01T00:00:01.50000éZ",
+        ] {
+            assert!(Timestamp::parse_stored(other).is_err(), "{other}");
+        }
     }
 
     #[test]
