@@ -5,7 +5,7 @@
 //! temporary files, whose owner is verified; its name follows from the log's folder.
 
 use crate::chain;
-use crate::event::id::to_hex;
+use crate::event::id::Hex;
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -61,7 +61,7 @@ fn elsewhere(folder: &Path, runtime: Option<&Path>) -> io::Result<PathBuf> {
     let sum = chain::checksum(&[b"socket of ", folder.as_os_str().as_bytes()]);
     let name = format!(
         "{}.sock",
-        to_hex(sum.first_chunk::<16>().unwrap_or(&[0; 16]))
+        Hex::of(sum.first_chunk::<16>().unwrap_or(&[0; 16])).as_str()
     );
     let in_temporary = std::env::temp_dir().join(format!("missive-{}", own_uid()));
     let candidates = [
