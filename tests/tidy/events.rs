@@ -50,15 +50,18 @@ fn facts_hold_no_free_text(tree: &Tree) -> Vec<String> {
     let mut faults = Vec::new();
     for (path, text) in tree.rust().filter(|(path, _)| holds_facts(path)) {
         let before_tests = text.split("#[cfg(test)]").next().unwrap_or_default();
-        let mut of_type = "";
-        let mut indent = 0;
+        // The type that the line belongs to, with the depth at which it begins and ends.
+        let mut inside: Option<(&str, usize)> = None;
         for (number, line) in (1..).zip(before_tests.lines()) {
-            // Variants with fields stand deeper than the type that they belong to.
             let depth = line.len() - line.trim_start().len();
-            if let Some(name) = name_of_type(line).filter(|_| of_type.is_empty() || depth <= indent)
+            if inside.is_some_and(|(_, begin)| depth <= begin && line.trim_start().starts_with('}'))
             {
-                (of_type, indent) = (name, depth);
+                inside = None;
             }
+            if inside.is_none() {
+                inside = name_of_type(line).map(|name| (name, depth));
+            }
+            let Some((of_type, _)) = inside else { continue };
             let mut words = type_of_field(line)
                 .unwrap_or_default()
                 .split(|c: char| !c.is_alphanumeric());
@@ -94,7 +97,9 @@ enum DecodeError {
         kind: String,
     },
 }
-fn f(text: &str) {
+fn f(
+    text: &str,
+) {
     let a: String = g();
 }
 ";
@@ -154,64 +159,99 @@ fn a_golden_file_that_nothing_decodes_is_named() {
     );
 }
 
-/// The names of the promises: the generic public functions of the suite.
+/// The names of the promises: the functions of the suite that take a whole log.
 fn promises(suite: &str) -> Vec<&str> {
+    let promise = |text: &&str| {
+        text.split(')')
+            .next()
+            .is_some_and(|head| head.contains("log: Arc<"))
+    };
     suite
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("pub"))
-        .filter_map(|line| line.split_once("async fn ").map(|(_, rest)| rest))
-        .filter_map(|rest| rest.split(['<', '(']).next())
+        .split("async fn ")
+        .skip(1)
+        .filter(promise)
+        .filter_map(|text| text.split(['<', '(']).next())
         .collect()
 }
 
+/// The suite lists every promise, and every backend runs the suite: in its file, or in its folder.
 fn every_backend_keeps_every_promise(tree: &Tree) -> Vec<String> {
     let mut faults = Vec::new();
-    let suite: String = tree
-        .below("log/src/conformance")
-        .map(|(_, text)| text)
-        .collect::<Vec<_>>()
-        .join("\n");
-    let promises = promises(&suite);
-    for (path, text) in tree.rust().filter(|(path, _)| path.starts_with("log/")) {
-        for list in text.split("conformance!(").skip(1) {
-            let list = list.split(");").next().unwrap_or_default();
-            let words: Vec<&str> = list
-                .split(|c: char| !(c.is_alphanumeric() || c == '_'))
-                .collect();
-            for promise in promises.iter().filter(|promise| !words.contains(promise)) {
-                faults.push(format!(
-                    "{path}: the backend does not list the promise {promise}"
-                ));
-            }
+    let suite = tree.get("log/src/conformance.rs").unwrap_or_default();
+    let list = suite
+        .split("macro_rules! conformance")
+        .nth(1)
+        .and_then(|text| text.split(");").next());
+    let listed: Vec<&str> = list
+        .unwrap_or_default()
+        .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .collect();
+    for promise in promises(suite)
+        .iter()
+        .filter(|promise| !listed.contains(promise))
+    {
+        faults.push(format!(
+            "log/src/conformance.rs: the promise {promise} is not in the list"
+        ));
+    }
+    for (path, text) in tree.below("log/src/backend/") {
+        // `AnyLog` joins the others by `match` and keeps nothing itself.
+        let keeps = text.contains("impl Log for ") && !text.contains("impl Log for AnyLog");
+        let module = path.trim_end_matches("/mod.rs").trim_end_matches(".rs");
+        let runs = tree
+            .below(module)
+            .any(|(_, text)| text.contains("conformance::conformance!("));
+        if keeps && !runs {
+            faults.push(format!(
+                "{path}: this backend does not run the promises (`conformance!`)"
+            ));
         }
     }
     faults
 }
 
 #[test]
-fn every_backend_lists_every_promise() {
+fn every_backend_runs_every_promise() {
     is_kept(every_backend_keeps_every_promise);
 }
 
 #[test]
-fn a_backend_that_leaves_out_a_promise_is_named() {
+fn a_promise_that_is_not_listed_and_a_backend_without_promises_are_named() {
+    let suite = "//! Promises.
+macro_rules! conformance {
+    ($make:path) => {
+        conformance!($make => a_batch_is_whole,);
+    };
+}
+pub(crate) async fn a_batch_is_whole<L: Log>(log: Arc<L>) {}
+pub(crate) async fn a_retry_is_one<L: Log>(
+    log: Arc<L>,
+) {}
+async fn elsewhere<L: Log>(log: &Arc<L>) {}
+";
     is_broken(
         every_backend_keeps_every_promise,
         [
-            (
-                "log/src/conformance.rs",
-                "pub async fn a_batch_is_whole<L: Log>(log: L) {}\npub async fn a_retry_is_one<L: Log>(log: L) {}\nfn shared() {}\n",
-            ),
+            ("log/src/conformance.rs", suite),
             (
                 "log/src/backend/memory.rs",
-                "conformance!(MemoryLog::default() => a_batch_is_whole, a_retry_is_one);\n",
+                "impl Log for MemoryLog {}\ncrate::conformance::conformance!(make);\n",
+            ),
+            ("log/src/backend/fjall/mod.rs", "impl Log for FjallLog {}\n"),
+            (
+                "log/src/backend/fjall/tests.rs",
+                "crate::conformance::conformance!(make);\n",
             ),
             (
-                "log/src/backend/fjall.rs",
-                "conformance!(open() => a_batch_is_whole);\n",
+                "log/src/backend/attached.rs",
+                "impl Log for AttachedLog {}\n",
             ),
+            ("log/src/backend/any.rs", "impl Log for AnyLog {}\n"),
         ],
-        &["log/src/backend/fjall.rs: the backend does not list the promise a_retry_is_one"],
+        &[
+            "log/src/conformance.rs: the promise a_retry_is_one is not in the list",
+            "log/src/backend/attached.rs: this backend does not run the promises (`conformance!`)",
+        ],
     );
 }
 

@@ -1,3 +1,5 @@
+//! Frames from hostile, slow and honest peers: read whole, refused, or given up within bounds.
+
 use super::message::{Agreement, Request, ToHost};
 use super::wire::{Bytes, WireBatch};
 use super::*;

@@ -1,3 +1,5 @@
+//! What must never be stored, in every form in which it can arrive.
+
 use super::*;
 use crate::seam::{FrozenClock, SeededRandomness};
 use proptest::prelude::*;
