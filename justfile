@@ -26,7 +26,7 @@ demo:
 
 # Fuzz one target for a minute (needs cargo-fuzz and a nightly compiler).
 fuzz TARGET:
-    cargo +nightly fuzz run {{TARGET}} -- -max_total_time=60 -rss_limit_mb=1024
+    cargo +nightly fuzz run --sanitizer none {{TARGET}} -- -max_total_time=60 -rss_limit_mb=1024
 
 # The benchmarks behind docs/benchmarks.md.
 bench:

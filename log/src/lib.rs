@@ -15,6 +15,8 @@ mod conformance;
 pub mod contract;
 pub mod event;
 pub mod export;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 pub mod payload;
 pub mod seam;
 pub mod verify;

@@ -6,7 +6,7 @@
 mod attached;
 pub mod companion;
 pub mod fjall;
-mod frame;
+pub(crate) mod frame;
 mod host;
 pub mod instance;
 pub mod lock;
