@@ -4,18 +4,20 @@
 //! `async fn() -> (Arc<L>, Keep)`: a new log with its first event and nothing more, and whatever must live as
 //! long as the log does (a folder, a host).
 
-use crate::chain::{Commitment, Verifier};
+use crate::chain::Commitment;
 use crate::contract::{
-    AppendError, Appended, BATCH_BYTES_MAX, BATCH_DRAFTS_MAX, Batch, Expect, Head, IntegrityFault,
-    Log, Opened, READ_RECORDS_MAX, ReadError, Record,
+    AppendError, Appended, BATCH_BYTES_MAX, BATCH_DRAFTS_MAX, Batch, Expect, IntegrityFault, Log,
+    Opened, READ_RECORDS_MAX, ReadError, Record,
 };
-use crate::event::facts::{BareUrl, Name};
-use crate::event::kind::{ActorSeen, AgentAdded, EventKind};
+use crate::event::kind::EventKind;
 use crate::event::{Alias, ContextId, Draft, Seq, Subject, Timestamp};
-use crate::payload::{Media, Payload, Role, row};
+use crate::payload::{Media, Role, row};
 use crate::seam::Ids;
 use std::sync::Arc;
-use std::time::Duration;
+
+mod trial;
+
+pub(crate) use trial::*;
 
 /// Runs every promise on one backend.
 macro_rules! conformance {
@@ -54,91 +56,6 @@ macro_rules! conformance {
     };
 }
 pub(crate) use conformance;
-
-/// A log that hangs fails its test, and does not stop the others.
-pub(crate) async fn within_reason<T>(promise: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(60), promise)
-        .await
-        .expect("the log answers")
-}
-
-/// A draft about an agent of this name.
-pub(crate) fn draft(alias: &str) -> Draft {
-    let subject = Subject::Agent(Alias::new(alias).unwrap());
-    Draft::new(
-        Ids::from_system().event(),
-        subject,
-        EventKind::ActorSeen(ActorSeen {}),
-    )
-}
-
-/// A batch of drafts about agents of these names.
-pub(crate) fn batch(aliases: &[&str]) -> Batch {
-    let drafts = aliases.iter().map(|alias| draft(alias)).collect();
-    Batch::new(Ids::from_system().batch(), drafts)
-}
-
-/// A draft with about this many bytes of facts.
-fn draft_of_bytes(bytes: usize) -> Draft {
-    let tag = Name::new(&"t".repeat(63)).unwrap();
-    let kind = EventKind::AgentAdded(AgentAdded {
-        url: BareUrl::new("https://agent.example/").unwrap(),
-        interfaces: Vec::new(),
-        bindings: Vec::new(),
-        auth_ref: None,
-        tags: vec![tag; bytes / 66],
-    });
-    let mut draft = draft("large");
-    draft.kind = kind;
-    draft
-}
-
-fn payload(bytes: &[u8]) -> Payload {
-    let mut row = vec![0];
-    row.extend_from_slice(&Ids::from_system().salt().0);
-    row.extend_from_slice(&[0, 0]);
-    row.extend_from_slice(bytes);
-    row::rebuild(Role::Note, Media::Text, 2, &row).unwrap()
-}
-
-fn head<L: Log>(log: &Arc<L>) -> Head {
-    *log.head().borrow()
-}
-
-/// Everything, by as many reads as it takes.
-pub(crate) async fn read_all<L: Log>(log: &Arc<L>) -> Vec<Record> {
-    let mut records: Vec<Record> = Vec::new();
-    loop {
-        let after = records.last().map(|record| record.seq).unwrap_or_default();
-        let more = log.read(after, READ_RECORDS_MAX).await.unwrap();
-        if more.is_empty() {
-            return records;
-        }
-        records.extend(more);
-    }
-}
-
-/// Holds the records against the chain, and gives the head that they end at.
-pub(crate) fn verify(records: &[Record], head: Head) -> Head {
-    let mut verifier = Verifier::new(head.log);
-    for record in records {
-        verifier
-            .take(record.seq, record.digest(head.log), Some(record.link))
-            .unwrap();
-    }
-    verifier.anchor()
-}
-
-/// Runs on a thread and a runtime of its own, as another part of the program would.
-async fn elsewhere<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
-    let run = || {
-        tokio::runtime::Builder::new_current_thread()
-            .build()
-            .unwrap()
-            .block_on(work)
-    };
-    tokio::task::spawn_blocking(run).await.unwrap()
-}
 
 pub(crate) async fn places_are_dense_from_one<L: Log>(log: Arc<L>) {
     let one = log.append(batch(&["a"])).await.unwrap();

@@ -1,3 +1,5 @@
+//! The attached side against hosts that are honest, silent, gone or of another kind.
+
 use super::*;
 use crate::backend::companion::{Companion, NoCompanion};
 use crate::backend::host::{self, Served};

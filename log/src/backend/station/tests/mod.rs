@@ -1,3 +1,5 @@
+//! Stations that elect, host, attach and take over, with one profile between them.
+
 mod killed;
 
 use super::elect::elect;
