@@ -49,6 +49,7 @@ pub struct ViewsHost {
     store: RwLock<Option<Store>>,
     /// A reader met a row that it could not read: the next fold begins from nothing.
     suspect: AtomicBool,
+    lost: Option<Head>,
 }
 
 impl fmt::Debug for ViewsHost {
@@ -64,20 +65,29 @@ impl ViewsHost {
     /// versions; otherwise it is removed.
     pub fn open(folder: &Path, head: Head, source: Source) -> Result<Self, ViewsError> {
         remove(&beside(folder))?;
-        let store = open_or_make(folder)?;
-        let (store, state) = if let Some(state) = usable(&store, head, &source)? {
-            (store, state)
-        } else {
+        let mut store = open_or_make(folder)?;
+        let (state, lost) = match examine(&store, head, &source) {
+            Found::Earlier(state) => (Some(state), None),
+            Found::Empty => (Some(State::new(head.log)), None),
+            Found::Foreign => (None, None),
+            Found::Lost(seen) => (None, Some(seen)),
+        };
+        if state.is_none() {
             drop(store);
             remove(folder)?;
-            (open_or_make(folder)?, State::new(head.log))
-        };
-        Ok(Self::with(
-            Some(folder.to_owned()),
-            Store::Disk(store),
-            state,
-            source,
-        ))
+            store = open_or_make(folder)?;
+        }
+        let state = state.unwrap_or_else(|| State::new(head.log));
+        let folder = Some(folder.to_owned());
+        let mut host = Self::with(folder, Store::Disk(store), state, source);
+        host.lost = lost;
+        Ok(host)
+    }
+
+    /// What the views had folded of this very log, if the log no longer has it: they are a witness of
+    /// the log's loss, for the one open that finds it.
+    pub fn lost(&self) -> Option<Head> {
+        self.lost
     }
 
     /// Views in memory, before the first event.
@@ -101,6 +111,7 @@ impl ViewsHost {
             state: Mutex::new(state),
             store: RwLock::new(Some(store)),
             suspect: AtomicBool::new(false),
+            lost: None,
         }
     }
 
@@ -321,23 +332,40 @@ fn open_or_make(folder: &Path) -> Result<DiskStore, ViewsError> {
     }
 }
 
-/// The state of a store, if it is some earlier state of this log folded by this build.
-fn usable(store: &DiskStore, head: Head, source: &Source) -> Result<Option<State>, ViewsError> {
-    let Ok(found) = State::load(store) else {
-        return Ok(None);
+/// What a store turned out to be.
+enum Found {
+    /// Some earlier state of this log, folded by this build.
+    Earlier(State),
+    /// Without a row: just made, or left before the first chunk.
+    Empty,
+    /// Of another log or another build, or damaged.
+    Foreign,
+    /// A state of this log that the log itself no longer has.
+    Lost(Head),
+}
+
+fn examine(store: &DiskStore, head: Head, source: &Source) -> Found {
+    let state = match State::load(store) {
+        Ok(Some(state)) => state,
+        Ok(None) => return Found::Empty,
+        Err(_) => return Found::Foreign,
     };
-    let Some(state) = found else {
-        return Ok(None);
+    let (Some(link), true) = (state.link, state.log == head.log) else {
+        return Found::Foreign;
     };
-    if state.log != head.log
-        || state.fingerprint != fingerprint()
-        || state.position > head.seq
-        || state.position == Seq::ZERO
-    {
-        return Ok(None);
+    let seen = Head {
+        log: state.log,
+        seq: state.position,
+        link,
+    };
+    if state.position > head.seq {
+        return Found::Lost(seen);
     }
-    // A log that lost events and went on has other events at the same places.
-    let records = source(Seq(state.position.0 - 1), 1)?;
-    let link = records.first().map(|record| record.link);
-    Ok((link == state.link).then_some(state))
+    // A log that lost events and went on has other events at the same places. Where it cannot be read
+    // just now, its own verification says more than a view could.
+    match source(Seq(state.position.0.saturating_sub(1)), 1) {
+        Ok(records) if records.first().map(|record| record.link) != Some(link) => Found::Lost(seen),
+        Ok(_) | Err(_) if state.fingerprint == fingerprint() => Found::Earlier(state),
+        Ok(_) | Err(_) => Found::Foreign,
+    }
 }

@@ -137,10 +137,14 @@ impl State {
         }
     }
 
-    /// What a store says; `None` if it says nothing that this build can read.
+    /// What a store says; `None` if it has no row yet.
     pub(crate) fn load(store: &DiskStore) -> Result<Option<Self>, ViewsError> {
-        let bytes = store.get(&Table::Meta.key(STATE_KEY))?;
-        Ok(bytes.and_then(|bytes| decode_row(&bytes)))
+        let Some(bytes) = store.get(&Table::Meta.key(STATE_KEY))? else {
+            return Ok(None);
+        };
+        decode_row(&bytes)
+            .map(Some)
+            .ok_or(ViewsError::Damaged { table: Table::Meta })
     }
 }
 

@@ -142,6 +142,10 @@ fn a_folder_of_another_log_or_of_a_lost_end_is_folded_again() {
 
     let ahead = home.path().join("ahead");
     check(&ahead, &long);
+    // The views tell once what they have seen: the log's own witness may be gone as well.
+    let lost = open(&ahead, &shorter).lost();
+    assert_eq!(lost, Some(long.head()));
+    assert_eq!(open(&ahead, &shorter).lost(), None);
     assert_eq!(check(&ahead, &shorter), Seq::ZERO);
 
     // The log lost its end and went on with other events: same log, same length, other links.
@@ -150,6 +154,7 @@ fn a_folder_of_another_log_or_of_a_lost_end_is_folded_again() {
     while shorter.head().seq < long.head().seq {
         shorter.append(about("bob", added("http://two.test")));
     }
+    assert_eq!(open(&forked, &shorter).lost(), Some(long.head()));
     assert_eq!(check(&forked, &shorter), Seq::ZERO);
 
     let strange = home.path().join("strange");

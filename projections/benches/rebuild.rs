@@ -1,0 +1,278 @@
+//! How fast views are folded from a log on disk, and what that takes.
+//!
+//! `cargo bench -p missive-projections` prints a table. `MISSIVE_BENCH_EVENTS` sets the number of events
+//! (200,000 by default), `MISSIVE_BENCH_FOLDER` a folder to work in (the system's temporary one by
+//! default). The log is written by one child process and folded by another, so that peak memory is that
+//! of folding.
+//!
+//! The history is the heaviest that honest use gives: five events an operation (a send, its task, a call,
+//! the task again, the answer), each operation with ids of its own, five operations a context, twenty
+//! agents.
+
+#![expect(clippy::print_stdout, reason = "a benchmark prints its table")]
+#![expect(clippy::disallowed_types, reason = "a benchmark measures time")]
+#![expect(clippy::unwrap_used, reason = "a benchmark that cannot run may stop")]
+
+use missive_log::backend::fjall::{FjallLog, LogFolder};
+use missive_log::event::facts::{
+    ArtifactFacts, BareUrl, Binding, InterfaceSource, Method, Shape, TaskFacts, TaskState, Version,
+};
+use missive_log::event::kind::{
+    AgentAdded, CallRequested, CallResponded, SendRequested, SendResponded, TaskUpdated,
+};
+use missive_log::event::{
+    Alias, ArtifactId, ContextId, EventKind, InstanceId, MessageId, OperationId, Origin, Seq,
+    TaskId,
+};
+use missive_log::{Batch, Draft, Ids, Log, Subject};
+use missive_projections::{Filter, KindPattern, Views, ViewsHost, source_of};
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+fn main() {
+    let events = std::env::var("MISSIVE_BENCH_EVENTS").ok();
+    let events: u64 = events.and_then(|n| n.parse().ok()).unwrap_or(200_000);
+    if let Ok(phase) = std::env::var("MISSIVE_BENCH_PHASE") {
+        let home = std::env::var("MISSIVE_BENCH_HOME").unwrap();
+        match phase.as_str() {
+            "write" => write(Path::new(&home), events),
+            _ => fold(Path::new(&home)),
+        }
+        return;
+    }
+    let parent = std::env::var_os("MISSIVE_BENCH_FOLDER");
+    let home = match &parent {
+        Some(parent) => tempfile::tempdir_in(parent).unwrap(),
+        None => tempfile::tempdir().unwrap(),
+    };
+    for phase in ["write", "fold"] {
+        let status = Command::new(std::env::current_exe().unwrap())
+            .env("MISSIVE_BENCH_PHASE", phase)
+            .env("MISSIVE_BENCH_HOME", home.path())
+            .env("MISSIVE_BENCH_EVENTS", events.to_string())
+            .status()
+            .unwrap();
+        assert!(status.success(), "the {phase} phase failed");
+    }
+}
+
+fn open_log(home: &Path) -> Arc<FjallLog> {
+    let folder = LogFolder::new(home.join("log"), home.join("witness"));
+    let ids = Arc::new(Ids::from_system());
+    Arc::new(FjallLog::open(&folder, ids, Box::new(|| true)).unwrap())
+}
+
+fn write(home: &Path, events: u64) {
+    let log = open_log(home);
+    let ids = Ids::from_system();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let mut drafts = vec![agents(&ids)].concat();
+    let mut operation = 0;
+    let begun = Instant::now();
+    while log.head().borrow().seq.0 < events {
+        while drafts.len() < 4_000 {
+            let next = log.head().borrow().seq.0 + u64::try_from(drafts.len()).unwrap() + 1;
+            drafts.extend(operation_of(&ids, operation, Seq(next)));
+            operation += 1;
+        }
+        let batch = Batch::new(ids.batch(), std::mem::take(&mut drafts));
+        runtime.block_on(log.append(batch)).unwrap();
+    }
+    let rate = per_second(log.head().borrow().seq.0, begun.elapsed());
+    log.close().unwrap();
+    row(
+        "log written, with drafts made on the same thread",
+        &format!("{rate} events/s"),
+    );
+}
+
+fn agents(ids: &Ids) -> Vec<Draft> {
+    let agent = |n: usize| {
+        let kind = EventKind::AgentAdded(AgentAdded {
+            url: BareUrl::new("http://one.test").unwrap(),
+            interfaces: Vec::new(),
+            bindings: Vec::new(),
+            auth_ref: None,
+            tags: Vec::new(),
+        });
+        Draft::new(ids.event(), Subject::Agent(alias(n)), kind)
+    };
+    (0..20).map(agent).collect()
+}
+
+fn alias(n: usize) -> Alias {
+    Alias::new(&format!("agent-{:02}", n % 20)).unwrap()
+}
+
+fn operation_of(ids: &Ids, number: usize, first: Seq) -> Vec<Draft> {
+    let url = BareUrl::new("https://agents.example.test/a2a/v1").unwrap();
+    let context = ContextId::new(&format!("context-{:08}-aaaa-bbbb-cccc", number / 5)).unwrap();
+    let task = TaskId::new(&ids.uuid().to_string()).unwrap();
+    let operation: OperationId = ids.operation();
+    let message = MessageId::new(&ids.uuid().to_string()).unwrap();
+    let facts = |state| TaskFacts {
+        task: task.clone(),
+        context: Some(context.clone()),
+        state,
+        state_at: None,
+        history: 2,
+        artifacts: vec![ArtifactFacts {
+            artifact: ArtifactId::new("artifact-1").unwrap(),
+            parts: 1,
+        }],
+    };
+    let kinds = [
+        EventKind::SendRequested(SendRequested {
+            instance: InstanceId([7; 8]),
+            message,
+            binding: Binding::JsonRpc,
+            url: url.clone(),
+            source: InterfaceSource::Card,
+            version: Version::new("1.0").unwrap(),
+            tenant: None,
+            parts: 1,
+            attempt: 1,
+        }),
+        EventKind::SendResponded(SendResponded {
+            status: 200,
+            shape: Shape::Task,
+            message: None,
+            task: Some(facts(TaskState::Working)),
+            violations: Vec::new(),
+        }),
+        EventKind::CallRequested(CallRequested {
+            instance: InstanceId([7; 8]),
+            method: Method::GetTask,
+            binding: Binding::JsonRpc,
+            url,
+            task: Some(task.clone()),
+            context: None,
+        }),
+        EventKind::TaskUpdated(TaskUpdated {
+            task: facts(TaskState::Completed),
+        }),
+        EventKind::CallResponded(CallResponded {
+            status: 200,
+            tasks: 1,
+            violations: Vec::new(),
+        }),
+    ];
+    let causes = [
+        None,
+        Some(first),
+        None,
+        Some(first.next().next()),
+        Some(first.next().next()),
+    ];
+    let drafts = kinds.into_iter().zip(causes).map(|(kind, cause)| {
+        let mut draft = Draft::new(ids.event(), Subject::Operation(operation.clone()), kind);
+        draft.operation = Some(operation.clone());
+        draft.origin = Some(Origin::Cli);
+        draft.actor = Some(missive_log::event::ActorId([5; 16]));
+        draft.cause = cause;
+        draft.links.agent = Some(alias(number));
+        draft.links.context = Some(context.clone());
+        draft.links.task = Some(task.clone());
+        draft
+    });
+    drafts.collect()
+}
+
+fn fold(home: &Path) {
+    let log = open_log(home);
+    let head = *log.head().borrow();
+    let folder = home.join("views");
+    let open = || Arc::new(ViewsHost::open(&folder, head, source_of(Arc::clone(&log))).unwrap());
+    let before = peak_memory();
+
+    let host = open();
+    let begun = Instant::now();
+    host.ensure(head.seq).unwrap();
+    let rate = per_second(head.seq.0, begun.elapsed());
+    row("views folded from nothing", &format!("{rate} events/s"));
+    row(
+        "peak memory, log alone / with folding",
+        &format!("{before} / {} MB", peak_memory()),
+    );
+    let begun = Instant::now();
+    host.close().unwrap();
+    row("close after that", &format!("{:?}", begun.elapsed()));
+    row("folder", &format!("{} MB", size(&folder) >> 20));
+
+    row("open", &format!("{:?}", median(|| drop(open()))));
+    let views = Views::hosted(open(), head.seq);
+    let newest = Filter {
+        agent: Some(alias(3)),
+        reverse: true,
+        limit: Some(20),
+        ..Filter::default()
+    };
+    let both = Filter {
+        kinds: vec![KindPattern::new("a2a.send.*")],
+        ..newest.clone()
+    };
+    row(
+        "newest 20 of an agent",
+        &format!("{:?}", median(|| drop(views.select(&newest).unwrap()))),
+    );
+    row(
+        "newest 20 sends of an agent",
+        &format!("{:?}", median(|| drop(views.select(&both).unwrap()))),
+    );
+    let some = views.select(&newest).unwrap();
+    let task = log
+        .read_now(Seq(some.last().unwrap().0 - 1), 1)
+        .unwrap()
+        .pop()
+        .unwrap();
+    let task = task.decode().unwrap().links.task.unwrap();
+    row(
+        "one task",
+        &format!("{:?}", median(|| drop(views.task(&task, None).unwrap()))),
+    );
+    row("peak memory with reading", &format!("{} MB", peak_memory()));
+}
+
+fn row(what: &str, value: &str) {
+    println!("{what:<50} {value}");
+}
+
+fn per_second(count: u64, time: Duration) -> u128 {
+    u128::from(count) * 1_000_000 / time.as_micros().max(1)
+}
+
+fn median(mut work: impl FnMut()) -> Duration {
+    let mut times: Vec<Duration> = Vec::new();
+    for _ in 0..21 {
+        let begun = Instant::now();
+        work();
+        times.push(begun.elapsed());
+    }
+    times.sort();
+    times.get(10).copied().unwrap_or_default()
+}
+
+/// The peak of resident memory so far, in MB; 0 where the system does not say.
+fn peak_memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kilobytes.unwrap_or(0) >> 10
+}
+
+fn size(path: &Path) -> u64 {
+    let entries = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap());
+    let of = |entry: std::fs::DirEntry| {
+        let metadata = entry.metadata().unwrap();
+        if metadata.is_dir() {
+            size(&entry.path())
+        } else {
+            metadata.len()
+        }
+    };
+    entries.map(of).sum()
+}
