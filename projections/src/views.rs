@@ -295,7 +295,7 @@ fn fold_in_line(
 }
 
 /// The same with a second thread that reads and decodes the next chunk meanwhile.
-fn fold_beside(
+pub(crate) fn fold_beside(
     store: &Store,
     mut state: State,
     source: &Source,

@@ -71,7 +71,7 @@ fn a_closed_folder_opens_where_it_was_left() {
 fn a_long_journal_is_emptied_at_close_and_every_row_is_kept() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("views");
-    let world = world_of(2_000);
+    let world = world_of(700);
     check(&folder, &world);
 
     let journals: Vec<u64> = fs::read_dir(&folder)
@@ -165,7 +165,7 @@ fn a_folder_of_another_log_or_of_a_lost_end_is_folded_again() {
 #[test]
 fn a_damaged_folder_is_folded_again_whatever_is_damaged() {
     let home = tempfile::tempdir().unwrap();
-    let world = world_of(60);
+    let world = world_of(40);
     let sound = home.path().join("sound");
     let host = open(&sound, &world);
     host.ensure(world.head().seq).unwrap();

@@ -318,6 +318,19 @@ pub(super) fn fold_in(log: LogId, records: &[Record], sizes: &[usize]) -> (Store
     (store, state)
 }
 
+/// Few cases on a desk, since each is a whole history; `PROPTEST_CASES` asks for more.
+pub(super) fn cases() -> ProptestConfig {
+    let asked = std::env::var_os("PROPTEST_CASES").is_some();
+    let defaults = ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    ProptestConfig {
+        cases: if asked { defaults.cases } else { 64 },
+        ..defaults
+    }
+}
+
 /// One event of a generated history: small numbers, so that nouns meet again and again.
 #[derive(Clone, Debug)]
 pub(super) struct Step {

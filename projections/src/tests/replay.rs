@@ -26,7 +26,7 @@ fn nouns(store: &Store) -> Vec<(Table, Vec<Row>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases())]
 
     /// Whole, in pieces, one by one: the rows are the same.
     #[test]
@@ -130,21 +130,48 @@ fn a_place_beyond_the_log_is_an_error_and_not_a_wait() {
 }
 
 #[test]
-fn a_long_log_is_folded_in_chunks_by_two_threads_with_the_same_result() {
+fn two_threads_fold_a_log_of_several_chunks_with_the_same_result() {
     let mut world = World::new();
-    for n in 0..3_u32 {
+    for n in 0..2_u32 {
         let draft = |m: u32| about(AGENTS[(m % 4) as usize], send(&format!("m-{n}-{m}"), 1));
-        world.append_all((0..4_000).map(draft).collect());
+        world.append_all((0..2_100).map(draft).collect());
     }
-    let host = ViewsHost::in_memory(world.head().log, world.source());
+    let head = world.head();
+    let store = memory();
+    let mut stops = Vec::new();
 
-    host.ensure(world.head().seq).unwrap();
+    let state = views::fold_beside(
+        &store,
+        State::new(head.log),
+        &world.source(),
+        views::Until::Exactly(head.seq),
+        &mut |state| stops.push(state.position),
+    );
 
-    let (one_by_one, _) = fold_in(world.head().log, &world.records(), &[4_096]);
-    let comparison = host.verify().unwrap();
-    assert_eq!(comparison.difference, None);
-    let again = compare(&one_by_one, &one_by_one, host.position()).unwrap();
-    assert_eq!(comparison.equal, again.equal);
+    let (in_line, _) = fold_in(head.log, &world.records(), &[1_000]);
+    assert_eq!(state.unwrap().link, Some(head.link));
+    assert_eq!(stops, [Seq(4_096), head.seq]);
+    assert_eq!(
+        compare(&store, &in_line, head.seq).unwrap().difference,
+        None
+    );
+}
+
+#[test]
+fn a_log_that_cannot_be_read_ends_both_threads_with_its_error() {
+    let mut world = World::new();
+    world.append_all((0..3_000).map(|_| about("ada", in_doubt())).collect());
+    let sound = world.source();
+    let broken: Source = Box::new(move |after, limit| match after {
+        Seq(0) => sound(after, limit),
+        _ => Err(missive_log::ReadError::HostLost),
+    });
+    let state = State::new(world.head().log);
+    let until = views::Until::Least(Seq(9_000));
+
+    let failed = views::fold_beside(&memory(), state, &broken, until, &mut |_| {});
+
+    assert!(matches!(failed, Err(crate::ViewsError::Log(_))));
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn filters() -> impl Strategy<Value = Filter> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases())]
 
     #[test]
     fn the_indexes_answer_every_filter_as_looking_at_every_event_does(
