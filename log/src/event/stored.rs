@@ -21,6 +21,9 @@ use std::borrow::Cow;
 /// The largest body, in bytes.
 pub const BODY_BYTES_MAX: usize = 65_535;
 
+/// The largest integer of the stored form: every JSON reader keeps it exactly.
+const INTEGER_MAX: u64 = (1 << 53) - 1;
+
 /// A draft that cannot be stored.
 #[derive(Debug, thiserror::Error)]
 pub enum EncodeError {
@@ -229,15 +232,54 @@ pub fn decode(seq: Seq, prev: Seq, body: &[u8]) -> Result<Event, DecodeError> {
 
 /// Reads a body and refuses a spelling that this log would not have written.
 ///
-/// Facts of unknown kinds and versions are text to this build; of them only the JSON is checked.
+/// Facts of unknown kinds and versions are text to this build: of them white space, null, floats and
+/// integers out of range are refused, and duplicate keys and needless escapes are not seen.
 pub fn decode_canonical(seq: Seq, prev: Seq, body: &[u8]) -> Result<Event, DecodeError> {
     let event = decode(seq, prev, body)?;
     let again = encode_again(&event).map_err(|_| DecodeError::Spelling)?;
-    if again.as_bytes() == body {
+    if again.as_bytes() == body && has_plain_values(body) {
         Ok(event)
     } else {
         Err(DecodeError::Spelling)
     }
+}
+
+/// Whether what stands outside of strings is structure, true, false, or an integer of the stored range.
+fn has_plain_values(body: &[u8]) -> bool {
+    let mut rest = body;
+    while let Some((byte, after)) = rest.split_first() {
+        rest = match byte {
+            b'{' | b'}' | b'[' | b']' | b',' | b':' => after,
+            b'"' => {
+                let mut escaped = false;
+                let end = after.iter().position(|byte| {
+                    let ends = *byte == b'"' && !escaped;
+                    escaped = *byte == b'\\' && !escaped;
+                    ends
+                });
+                let Some(end) = end else { return false };
+                after.get(end + 1..).unwrap_or_default()
+            }
+            _ => {
+                let inside =
+                    |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.');
+                let end = rest
+                    .iter()
+                    .position(|byte| !inside(byte))
+                    .unwrap_or(rest.len());
+                let (word, after) = rest.split_at_checked(end).unwrap_or_default();
+                let word = std::str::from_utf8(word).unwrap_or_default();
+                let number = word
+                    .parse::<u64>()
+                    .is_ok_and(|number| number <= INTEGER_MAX && number.to_string() == word);
+                if !number && word != "true" && word != "false" {
+                    return false;
+                }
+                after
+            }
+        };
+    }
+    true
 }
 
 /// The fact of this name and version, whose text this is.

@@ -5,6 +5,8 @@
     reason = "these are tests, helper functions included"
 )]
 
+mod documents;
 mod export;
+mod golden;
 mod histories;
 mod verify_py;

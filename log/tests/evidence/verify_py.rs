@@ -12,7 +12,7 @@ use std::io::Write as _;
 use std::process::{Command, Output};
 
 fn python() -> String {
-    std::env::var("MISSIVE_PYTHON").unwrap_or_else(|_| "python3".to_owned())
+    std::env::var("MISSIVE_TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned())
 }
 
 /// Whether the program can run here; says so if not.
@@ -23,7 +23,7 @@ fn can_run() -> bool {
         .output();
     let can = probe.is_ok_and(|probe| probe.status.success());
     if !can {
-        eprintln!("skipped: no python3 with blake3 here (MISSIVE_PYTHON names another one)");
+        eprintln!("skipped: no python3 with blake3 here (MISSIVE_TEST_PYTHON names another one)");
     }
     can
 }
