@@ -5,8 +5,9 @@ use missive_log::EventKind;
 use std::fmt::Write as _;
 use std::path::Path;
 
+const KINDS: &str = include_str!("../../src/event/kind.rs");
 const SOURCES: &[&str] = &[
-    include_str!("../../src/event/kind.rs"),
+    KINDS,
     include_str!("../../src/event/facts.rs"),
     include_str!("../../src/event/id.rs"),
     include_str!("../../src/chain.rs"),
@@ -144,7 +145,7 @@ fn definition(name: &str, doc: &str, text: &str) -> Definition {
 
 /// Kind and shape, with what happened, from the closed list.
 fn kinds() -> Vec<(String, String)> {
-    let list = SOURCES[0].split("\nkinds!(\n").nth(1).unwrap();
+    let list = KINDS.split("\nkinds!(\n").nth(1).unwrap();
     let list = list.split("\n);").next().unwrap();
     let rows = list.lines().filter_map(|line| {
         let (variant, name) = line.trim().trim_end_matches(',').split_once(" = ")?;
