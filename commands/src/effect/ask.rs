@@ -63,16 +63,6 @@ impl Asked {
     }
 }
 
-impl Operation {
-    /// Whether repeating it changes nothing.
-    pub fn is_repeatable(&self) -> bool {
-        match self {
-            Self::SendMessage(_) => false,
-            Self::GetTask { .. } | Self::ListTasks(_) => true,
-        }
-    }
-}
-
 /// Sends `request`, which was built for `operation` under `binding` and `request_id`, and reads the
 /// answer. `sent` stays with the caller, who may drop this future.
 pub async fn ask(

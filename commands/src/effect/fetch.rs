@@ -2,7 +2,7 @@
 //!
 //! One card is fetched under one deadline, with the user's headers, with the validators of a stored
 //! card where it was found last time. The answer that counts is kept whole. A card is always small,
-//! so it has a bound of its own.
+//! so it has bounds of its own.
 
 use url::Url;
 
@@ -14,10 +14,7 @@ use crate::wire::discover::{Candidate, Discovery, Place, Step};
 use crate::wire::error::{PeerError, read_error};
 use crate::wire::freshness::{Caching, caching};
 use crate::wire::json::Limits;
-use crate::wire::request::{BuildError, Extras, card_request};
-
-/// Most bytes of an agent card.
-pub const CARD_BYTES_MAX: usize = 4 << 20;
+use crate::wire::request::{BuildError, CARD_BYTES_MAX, Extras, card_request};
 
 /// What is known from the last fetch.
 #[derive(Clone, Debug)]
@@ -212,6 +209,9 @@ fn judge(call: &Call, url: &Url, known: Option<&Known>) -> Result<Fetched, Fetch
 }
 
 fn card_of(answer: &Answer, url: &Url) -> Result<Fetched, FetchError> {
+    if answer.headers.coding().is_some() {
+        return Err(FetchError::Card(CardError::Compressed { from: shown(url) }));
+    }
     let card = read_card(
         &answer.body,
         answer.headers.media(),

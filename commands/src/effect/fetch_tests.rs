@@ -96,10 +96,9 @@ async fn a_card_at_the_root_never_silently_replaces_the_one_under_the_path() {
     assert_eq!((below.note, below.asked.len()), (None, 1));
 }
 
-#[tokio::test]
-async fn a_fault_at_the_right_place_is_not_hidden_by_another_place() {
-    let legacy = || card("cards/c001_legacy_path_v10.json");
-    let cases = [
+/// The answer, the message with `{}` for the address, the exit code.
+fn faults() -> Vec<(Scripted, &'static str, u8)> {
+    vec![
         (
             Scripted::html(),
             "not an Agent Card: HTML received from {}",
@@ -141,13 +140,27 @@ async fn a_fault_at_the_right_place_is_not_hidden_by_another_place() {
             69,
         ),
         (
+            Scripted::gzip(),
+            "what {} sent as its Agent Card is compressed, which was not asked for",
+            76,
+        ),
+        (
+            Scripted::huge(10 << 20),
+            "the card of {} cannot be fetched",
+            69,
+        ),
+        (
             Scripted::status(304),
             "no card from {}: the agent answered HTTP 304",
             69,
         ),
-    ];
+    ]
+}
 
-    for (answer, message, exit) in cases {
+#[tokio::test]
+async fn a_fault_at_the_right_place_is_not_hidden_by_another_place() {
+    let legacy = || card("cards/c001_legacy_path_v10.json");
+    for (answer, message, exit) in faults() {
         let peer = ScriptedPeer::start();
         peer.on("GET", WELL_KNOWN, answer)
             .on("GET", LEGACY, legacy());

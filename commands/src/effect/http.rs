@@ -171,7 +171,7 @@ impl HttpCaller {
             sent.begin();
         }
         let first_byte = async {
-            match self.settings.first_byte {
+            match self.settings.first_byte.or(request.bounds.first_byte) {
                 Some(limit) => {
                     sent.begun().await;
                     sleep(limit).await;
@@ -183,7 +183,10 @@ impl HttpCaller {
         let error = tokio::select! {
             biased;
             answered = prepared.send() => match answered {
-                Ok(response) => return self.receive(response, url, deadline).await,
+                Ok(response) => {
+                    let bytes_max = self.response_bytes_max(request);
+                    return self.receive(response, url, bytes_max, deadline).await;
+                }
                 Err(error) => CallError::sending(error, url, self.settings.connect),
             },
             error = first_byte => error,
@@ -242,10 +245,16 @@ impl HttpCaller {
         Ok(builder)
     }
 
+    fn response_bytes_max(&self, request: &Request) -> usize {
+        let own = request.bounds.response_bytes_max.unwrap_or(usize::MAX);
+        own.min(self.settings.response_bytes_max)
+    }
+
     async fn receive(
         &self,
         mut response: Response,
         url: &Url,
+        bytes_max: usize,
         deadline: Option<Deadline>,
     ) -> Reach {
         let mut answer = Answer {
@@ -257,7 +266,6 @@ impl HttpCaller {
                 .collect::<Headers>(),
             body: Vec::new(),
         };
-        let bytes_max = self.settings.response_bytes_max;
         let error = loop {
             let next = tokio::select! {
                 biased;

@@ -9,6 +9,7 @@ use rustls::pki_types::PrivatePkcs8KeyDer;
 
 use super::*;
 use crate::secret::Secret;
+use crate::wire::request::Bounds;
 
 const BODY: &str = r#"{"message":{"messageId":"m-1"}}"#;
 const SHORT: Duration = Duration::from_millis(150);
@@ -29,6 +30,7 @@ fn request(verb: Verb, url: &str, body: Option<&str>) -> Request {
             ),
         ],
         body: body.map(|text| text.as_bytes().to_vec()),
+        bounds: Bounds::default(),
     }
 }
 
@@ -251,6 +253,9 @@ async fn the_users_deadline_says_not_sent_only_while_nothing_left() {
     let connecting = ignoring.url().replace("http:", "https:");
     let within = |request: Request| async move {
         let caller = HttpCaller::new(Settings::default());
+        // A mark of an earlier call must not make this one doubtful.
+        let sent = Sent::default();
+        sent.begin();
         label(
             &caller
                 .call(&request, Some(Deadline::after(SHORT)), &Sent::default())
@@ -295,6 +300,23 @@ async fn each_timer_is_named_in_its_error() {
             "no full answer within 30s (total timeout)",
         ]
     );
+}
+
+#[tokio::test]
+async fn a_request_may_have_tighter_bounds_than_its_caller() {
+    let peer = ScriptedPeer::start();
+    peer.on("POST", "/message:send", Scripted::text(200, "0123456789"));
+    peer.on("POST", "/silent", Scripted::never());
+    let mut small = post(&peer.url());
+    small.bounds.response_bytes_max = Some(4);
+    let mut hasty = request(Verb::Post, &format!("{}/silent", peer.url()), Some(BODY));
+    hasty.bounds.first_byte = Some(SHORT);
+
+    let large = call(Settings::default(), &small).await;
+    let silent = call(Settings::default(), &hasty).await;
+
+    assert_eq!(label(&large), "200 and 4 bytes: answer_too_large");
+    assert_eq!(label(&silent), "nothing back: first_byte_timeout");
 }
 
 #[tokio::test]

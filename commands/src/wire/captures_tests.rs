@@ -1,6 +1,8 @@
 //! What real servers sent and what the field reports tell, read as a caller would.
 
 use missive_fixtures::{Binding as Dialect, Capture, captures, wire, wire_names};
+use proptest::prelude::*;
+use serde_json::Value;
 use url::Url;
 
 use super::answer::{Answer, Fault, Reading, Reply, read};
@@ -285,4 +287,76 @@ fn an_agent_that_offers_only_old_versions_is_told_apart_from_one_that_offers_not
     let error = choose(&from, Some((&old, &from)), &Wishes::default()).unwrap_err();
 
     assert!(matches!(error, NoChoice::OnlyOldVersions { .. }), "{error}");
+}
+
+/// JSON made of the words that A2A uses, in any shape.
+fn a2a_like() -> impl Strategy<Value = Value> {
+    let word = prop::sample::select(vec![
+        "task",
+        "message",
+        "result",
+        "error",
+        "id",
+        "status",
+        "state",
+        "parts",
+        "text",
+        "raw",
+        "data",
+        "artifacts",
+        "history",
+        "tasks",
+        "jsonrpc",
+        "2.0",
+        "1",
+        "code",
+        "details",
+        "reason",
+        "supportedInterfaces",
+        "protocolBinding",
+        "protocolVersion",
+        "url",
+        "name",
+        "skills",
+        "capabilities",
+        "extensions",
+        "context_id",
+        "TASK_STATE_WORKING",
+        "http://h",
+        "JSONRPC",
+    ]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        word.clone().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(5, 48, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::btree_map(word.clone().prop_map(str::to_owned), inner, 0..8)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    /// Whatever shape an answer or a card has, it is read or refused.
+    #[test]
+    fn no_shape_of_json_makes_a_reader_panic(value in a2a_like(), status in 100_u16..600) {
+        let text = value.to_string();
+        let headers = [("content-type", "application/json")].into_iter().collect();
+        let answer = Answer { status, headers, body: text.clone().into_bytes() };
+        for binding in [Binding::HttpJson, Binding::JsonRpc] {
+            for name in ["send", "get", "list"] {
+                let result = read(binding, &operation(name), "1", &answer, &Limits::default());
+                prop_assert!(!outcome(&result).is_empty());
+            }
+        }
+        let from = Url::parse("https://h.example/").unwrap();
+        if let Ok(card) = read_card(text.as_bytes(), Media::Json, "u", &Limits::default()) {
+            let negotiated = choose(&from, Some((&card, &from)), &Wishes::default());
+            prop_assert!(negotiated.is_ok() || negotiated.is_err());
+        }
+    }
 }

@@ -109,6 +109,12 @@ pub enum CardError {
         /// The address that answered.
         from: String,
     },
+    /// A content coding that was not asked for.
+    #[error("what {from} sent as its Agent Card is compressed, which was not asked for")]
+    Compressed {
+        /// The address that answered.
+        from: String,
+    },
     /// A card of A2A 0.3. There is no silent fallback to an older protocol.
     #[error("the agent at {from} offers only A2A {version}, and missive speaks 1.0")]
     OldProtocol {

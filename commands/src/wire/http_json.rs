@@ -1,8 +1,10 @@
 //! HTTP+JSON requests (A2A 1.0, section 11): bare objects, ids and tenants in the path.
 
+use url::Url;
+
 use super::headers::HeaderText;
 use super::negotiate::Choice;
-use super::request::{BuildError, Operation, Request, Verb, below, segment};
+use super::request::{Bounds, BuildError, Operation, Request, Verb, below, segment};
 
 /// Builds a request without the headers that all bindings share.
 pub(super) fn build(
@@ -36,6 +38,7 @@ pub(super) fn build(
                 url,
                 headers,
                 body: Some(body),
+                bounds: Bounds::default(),
             })
         }
         Operation::GetTask {
@@ -46,39 +49,32 @@ pub(super) fn build(
                 &choice.url,
                 &format!("{prefix}/tasks/{}", segment(task_id)?),
             )?;
-            if let Some(length) = history_length {
-                url.query_pairs_mut()
-                    .append_pair("historyLength", &length.to_string());
-            }
-            Ok(Request {
-                verb: Verb::Get,
-                url,
-                headers,
-                body: None,
-            })
+            append(&mut url, "historyLength", *history_length);
+            Ok(get(url, headers))
         }
         Operation::ListTasks(list) => {
             let mut url = below(&choice.url, &format!("{prefix}/tasks"))?;
-            let pairs = [
-                ("contextId", list.context_id.clone()),
-                ("pageSize", list.page_size.map(|size| size.to_string())),
-                ("pageToken", list.page_token.clone()),
-                (
-                    "historyLength",
-                    list.history_length.map(|length| length.to_string()),
-                ),
-            ];
-            for (name, value) in pairs {
-                if let Some(value) = value {
-                    url.query_pairs_mut().append_pair(name, &value);
-                }
-            }
-            Ok(Request {
-                verb: Verb::Get,
-                url,
-                headers,
-                body: None,
-            })
+            append(&mut url, "contextId", list.context_id.as_ref());
+            append(&mut url, "pageSize", list.page_size);
+            append(&mut url, "pageToken", list.page_token.as_ref());
+            append(&mut url, "historyLength", list.history_length);
+            Ok(get(url, headers))
         }
+    }
+}
+
+fn append(url: &mut Url, name: &str, value: Option<impl ToString>) {
+    if let Some(value) = value {
+        url.query_pairs_mut().append_pair(name, &value.to_string());
+    }
+}
+
+fn get(url: Url, headers: Vec<(String, HeaderText)>) -> Request {
+    Request {
+        verb: Verb::Get,
+        url,
+        headers,
+        body: None,
+        bounds: Bounds::default(),
     }
 }

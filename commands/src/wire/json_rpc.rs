@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::headers::HeaderText;
 use super::negotiate::Choice;
-use super::request::{BuildError, Operation, Request, Verb, absolute};
+use super::request::{Bounds, BuildError, Operation, Request, Verb, absolute};
 
 #[derive(Serialize)]
 struct Envelope<'a, P: Serialize> {
@@ -80,6 +80,7 @@ pub(super) fn build(
         url: absolute(&choice.url)?,
         headers,
         body: Some(body),
+        bounds: Bounds::default(),
     })
 }
 

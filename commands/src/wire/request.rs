@@ -4,13 +4,15 @@
 //! connection opened: addresses that cannot be formed, headers that would smuggle, a body beyond the
 //! bound.
 
+use std::time::Duration;
+
 use url::Url;
 
 use super::headers::{HeaderError, HeaderText, check_header};
 use super::message::SendMessage;
 use super::negotiate::Choice;
 use super::text::excerpt;
-use super::version::Binding;
+use super::version::{Binding, SPOKEN};
 use super::{http_json, json_rpc};
 use crate::secret::Secret;
 
@@ -34,7 +36,24 @@ pub struct Request {
     pub headers: Vec<(String, HeaderText)>,
     /// The exact bytes of the body.
     pub body: Option<Vec<u8>>,
+    /// Bounds of this request, beside those of the caller.
+    pub bounds: Bounds,
 }
+
+/// What an answer may take. Only a blocking send may honestly last for hours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// Longest wait for the head of the answer, where the caller's settings have no limit.
+    pub first_byte: Option<Duration>,
+    /// Most bytes of the answer, where the caller's settings allow more.
+    pub response_bytes_max: Option<usize>,
+}
+
+/// Longest wait for the answer to a question that costs the peer nothing.
+pub const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+
+/// Most bytes of an agent card.
+pub const CARD_BYTES_MAX: usize = 4 << 20;
 
 /// An A2A operation (A2A 1.0, section 3.1).
 #[derive(Clone, Debug)]
@@ -50,6 +69,16 @@ pub enum Operation {
     },
     /// `ListTasks`
     ListTasks(ListTasks),
+}
+
+impl Operation {
+    /// Whether repeating it changes nothing.
+    pub fn is_repeatable(&self) -> bool {
+        match self {
+            Self::SendMessage(_) => false,
+            Self::GetTask { .. } | Self::ListTasks(_) => true,
+        }
+    }
 }
 
 /// Filters of `ListTasks` (A2A 1.0, section 3.1.4). Keep them the same from page to page.
@@ -132,6 +161,9 @@ pub fn build(
         Binding::JsonRpc => json_rpc::build(choice, operation, request_id)?,
         Binding::Grpc => return Err(BuildError::Grpc),
     };
+    if operation.is_repeatable() {
+        request.bounds.first_byte = Some(ANSWER_WITHIN);
+    }
     let plain = |text: String| HeaderText::Plain(text);
     request.headers.push((
         "A2A-Version".to_owned(),
@@ -164,11 +196,20 @@ pub fn card_request(
         url: url.clone(),
         headers: Vec::new(),
         body: None,
+        bounds: Bounds {
+            first_byte: Some(ANSWER_WITHIN),
+            response_bytes_max: Some(CARD_BYTES_MAX),
+        },
     };
     let accept = "application/json, application/a2a+json;q=0.9";
     request
         .headers
         .push(("Accept".to_owned(), HeaderText::Plain(accept.to_owned())));
+    // Also here, since a server without the header must take the client for one of 0.3.
+    let version = SPOKEN[0].to_string();
+    request
+        .headers
+        .push(("A2A-Version".to_owned(), HeaderText::Plain(version)));
     for (name, value) in validators {
         check_header(name, value)?;
         request
