@@ -73,8 +73,8 @@ impl Inspected {
         }
         for payload in &event.payloads {
             let stored = rows.iter().find(|row| row.index == payload.index);
-            let fault = match stored.map(|stored| row::open(&stored.row, payload)) {
-                Some(Ok(_)) => {
+            let fault = match stored.map(|stored| row::check(&stored.row, payload)) {
+                Some(Ok(())) => {
                     inspected.payloads += 1;
                     continue;
                 }

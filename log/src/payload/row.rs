@@ -53,8 +53,14 @@ pub struct Row {
     pub bytes: Vec<u8>,
 }
 
-/// Takes a row apart without checking what it holds.
-pub fn decode(row: &[u8]) -> Result<Row, RowError> {
+/// The parts of a row, where they lie.
+struct Parts<'a> {
+    salt: &'a [u8; 32],
+    about: &'a [u8],
+    bytes: &'a [u8],
+}
+
+fn split(row: &[u8]) -> Result<Parts<'_>, RowError> {
     let (codec, rest) = row.split_first().ok_or(RowError::Cut)?;
     if *codec != PLAIN {
         return Err(RowError::Codec(*codec));
@@ -63,6 +69,12 @@ pub fn decode(row: &[u8]) -> Result<Row, RowError> {
     let (length, rest) = rest.split_first_chunk::<2>().ok_or(RowError::Cut)?;
     let length = usize::from(u16::from_be_bytes(*length));
     let (about, bytes) = rest.split_at_checked(length).ok_or(RowError::Cut)?;
+    Ok(Parts { salt, about, bytes })
+}
+
+/// Takes a row apart without checking what it holds.
+pub fn decode(row: &[u8]) -> Result<Row, RowError> {
+    let Parts { salt, about, bytes } = split(row)?;
     let about = if about.is_empty() {
         About::default()
     } else {
@@ -75,13 +87,19 @@ pub fn decode(row: &[u8]) -> Result<Row, RowError> {
     })
 }
 
-/// Takes a row apart and holds it against what the event committed to.
-pub fn open(row: &[u8], of: &PayloadRef) -> Result<Row, RowError> {
-    let row = decode(row)?;
-    if chain::commit(&row.salt, &row.bytes) != of.commitment {
+/// Holds a row against what the event committed to, without taking it apart.
+pub fn check(row: &[u8], of: &PayloadRef) -> Result<(), RowError> {
+    let Parts { salt, bytes, .. } = split(row)?;
+    if chain::commit(&Salt(*salt), bytes) != of.commitment {
         return Err(RowError::Commitment);
     }
-    Ok(row)
+    Ok(())
+}
+
+/// Takes a row apart and holds it against what the event committed to.
+pub fn open(row: &[u8], of: &PayloadRef) -> Result<Row, RowError> {
+    check(row, of)?;
+    decode(row)
 }
 
 /// Rebuilds a payload that the redactor of an attached process made and sent over the socket.

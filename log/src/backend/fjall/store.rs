@@ -61,7 +61,8 @@ impl Store {
     pub(super) fn open(path: &Path) -> fjall::Result<Self> {
         let db = Database::builder(path)
             .cache_size(8 * MIB)
-            .worker_threads(2)
+            // With two, one of them spins for as long as the other one compacts.
+            .worker_threads(1)
             .max_journaling_size(64 * MIB)
             .manual_journal_persist(true)
             .open()?;
