@@ -295,8 +295,8 @@ fn places(records: &[Record]) -> Vec<u64> {
 }
 
 pub(crate) async fn reading_is_bounded_and_in_order<L: Log>(log: Arc<L>) {
-    log.append(batch(&["a"; 4_000])).await.unwrap();
-    log.append(batch(&["b"; 1_000])).await.unwrap();
+    log.append(batch(&vec!["a"; 4_000])).await.unwrap();
+    log.append(batch(&vec!["b"; 1_000])).await.unwrap();
 
     let few = log.read(Seq(2), 3).await.unwrap();
     let none = log.read(Seq(2), 0).await.unwrap();
@@ -336,16 +336,16 @@ pub(crate) async fn picking_keeps_the_order_that_was_asked_for<L: Log>(log: Arc<
 }
 
 pub(crate) async fn many_large_records_are_read_as_if_they_were_few<L: Log>(log: Arc<L>) {
-    let drafts = (0..200).map(|_| draft_of_bytes(60_000)).collect();
+    let drafts = (0..110).map(|_| draft_of_bytes(60_000)).collect();
     log.append(Batch::new(Ids::from_system().batch(), drafts))
         .await
         .unwrap();
-    let backwards: Vec<Seq> = (0..=202).rev().map(Seq).collect();
+    let backwards: Vec<Seq> = (0..=112).rev().map(Seq).collect();
 
-    let read = log.read(Seq(1), 200).await.unwrap();
+    let read = log.read(Seq(1), 110).await.unwrap();
     let picked = log.pick(&backwards).await.unwrap();
 
-    assert_eq!((read.len(), read[199].seq), (200, Seq(201)));
+    assert_eq!((read.len(), read[109].seq), (110, Seq(111)));
     assert_eq!(
         (picked.len(), picked[0].seq, picked[200].seq),
         (201, Seq(201), Seq(1))

@@ -98,7 +98,8 @@ impl Line {
         drop(lost.wait_for(|lost| *lost).await);
     }
 
-    fn lose(&self) {
+    /// Ends the connection: every open question gets no answer.
+    pub(super) fn lose(&self) {
         let waiting = {
             let mut waiting = self.waiting();
             waiting.open = false;

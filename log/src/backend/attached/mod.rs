@@ -155,6 +155,11 @@ impl Attached {
         self.line.ended().await;
     }
 
+    /// Ends the connection, because what comes over it is of no use.
+    pub(crate) fn hang_up(&self) {
+        self.line.lose();
+    }
+
     async fn ask(&self, request: Request) -> Result<Response, NoAnswer> {
         self.line.ask(&self.outgoing, request).await
     }

@@ -127,16 +127,7 @@ async fn a_host_that_ends_finishes_what_was_asked_and_then_loses_its_peers() {
 #[tokio::test]
 async fn a_frame_that_makes_no_sense_ends_its_own_connection_only() {
     let (attached, host) = make().await;
-    let mut rogue = UnixStream::connect(host.folder.path().join("socket"))
-        .await
-        .unwrap();
-    let hello = ToHost::Hello {
-        agreement: Agreement::of_this_build(String::new()),
-        log: None,
-        pid: 1,
-    };
-    rogue.write_all(&preamble()).await.unwrap();
-    rogue.write_all(&encode(&hello).unwrap()).await.unwrap();
+    let mut rogue = rogue(&host).await;
 
     rogue.write_all(&[0xff; 4]).await.unwrap();
     let mut heard = Vec::new();
@@ -190,6 +181,60 @@ async fn a_host_of_another_protocol_is_named() {
             "the log is hosted by process {pid}, and the versions of the socket differ: 2 there, 1 here"
         )
     );
+}
+
+async fn rogue(host: &Host) -> UnixStream {
+    let mut rogue = UnixStream::connect(host.folder.path().join("socket"))
+        .await
+        .unwrap();
+    let hello = ToHost::Hello {
+        agreement: Agreement::of_this_build(String::new()),
+        log: None,
+        pid: 1,
+    };
+    rogue.write_all(&preamble()).await.unwrap();
+    rogue.write_all(&encode(&hello).unwrap()).await.unwrap();
+    rogue
+}
+
+#[tokio::test]
+async fn a_peer_that_asks_much_and_never_reads_stops_nobody_else() {
+    let (attached, host) = make().await;
+    for _ in 0..10 {
+        attached.append(batch(&vec!["a"; 4_000])).await.unwrap();
+    }
+    let mut rogue = rogue(&host).await;
+    for id in 1..=60 {
+        let (after, limit) = (0, 4_096);
+        let request = Request::Read { after, limit };
+        rogue
+            .write_all(&encode(&ToHost::Ask { id, request }).unwrap())
+            .await
+            .unwrap();
+    }
+
+    let appended = within_reason(attached.append(batch(&["a"]))).await;
+
+    assert!(appended.is_ok());
+}
+
+#[tokio::test]
+async fn one_connection_too_many_is_closed_and_the_others_stay() {
+    let (attached, host) = make().await;
+    let mut others = Vec::new();
+    for _ in 0..255 {
+        others.push(rogue(&host).await);
+    }
+    // So many are in, if this one is: they are taken in the order in which they came.
+    let mut last = others.pop().unwrap();
+    last.read_exact(&mut [0; 12]).await.unwrap();
+
+    let socket = host.folder.path().join("socket");
+    let mut further = UnixStream::connect(socket).await.unwrap();
+    let heard = within_reason(further.read(&mut [0; 1])).await;
+
+    assert_eq!(heard.unwrap(), 0);
+    assert!(attached.append(batch(&["a"])).await.is_ok());
 }
 
 /// Says what it was asked, and as of where.

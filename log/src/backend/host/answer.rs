@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// An answer ends with the piece that reaches this size; the rest is asked for again.
 const ANSWER_BYTES: usize = 4 << 20;
 /// How many records are read from the log at a time.
-const PIECE_RECORDS: usize = 256;
+const PIECE_RECORDS: usize = 32;
 
 /// The work that a question makes. An error means that it makes no sense.
 pub(super) fn answer<L: Log, C: Companion>(

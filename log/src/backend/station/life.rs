@@ -134,7 +134,7 @@ impl<H: Hosting> Life<H> {
         };
         check_continues(*head.borrow(), found).map_err(|fault| {
             tracing::error!(%fault, "the log is not the one that it was");
-            StationError::Integrity(Arc::new(fault))
+            StationError::Integrity(fault)
         })?;
         advance(head, found);
         Ok(head.clone())
@@ -185,11 +185,9 @@ impl<H: Hosting> Life<H> {
             tracing::error!("the host ended unexpectedly");
         }
         // If the lock is no longer ours, then the socket may not be ours either.
-        let removed = match guard.still_held() {
-            true => host::remove(self.shared.place.socket()),
-            false => Ok(()),
-        };
-        if let Err(error) = removed {
+        if guard.still_held()
+            && let Err(error) = host::remove(self.shared.place.socket())
+        {
             tracing::warn!(%error, "the socket of the log could not be removed");
         }
         if let Some(hosted) = hosted {
@@ -270,25 +268,25 @@ pub(super) fn advance(head: &watch::Sender<Head>, found: Head) {
 }
 
 /// Whether a log can be the one whose durable head was seen before.
-fn check_continues(seen: Head, found: Head) -> Result<(), IntegrityFault> {
+fn check_continues(seen: Head, found: Head) -> Result<(), Arc<IntegrityFault>> {
     if found.log != seen.log {
-        return Err(IntegrityFault::OtherLog {
+        return Err(Arc::new(IntegrityFault::OtherLog {
             witnessed: seen,
             found: found.log,
-        });
+        }));
     }
     if found.seq < seen.seq {
-        return Err(IntegrityFault::Shorter {
+        return Err(Arc::new(IntegrityFault::Shorter {
             witnessed: seen,
             found,
-        });
+        }));
     }
     if found.seq == seen.seq && found.link != seen.link {
-        return Err(IntegrityFault::OtherLink {
+        return Err(Arc::new(IntegrityFault::OtherLink {
             witnessed: seen,
             found: found.link,
             head: found,
-        });
+        }));
     }
     Ok(())
 }

@@ -259,7 +259,10 @@ impl<H: Hosting> Station<H> {
             match attached.call_companion(least, request) {
                 Ok(answer) => return Ok(answer),
                 Err(CallError::Refused(why)) => return Err(CompanionError::Refused(why)),
-                Err(CallError::HostLost) => lost = Some(number),
+                Err(CallError::HostLost) => {
+                    attached.hang_up();
+                    lost = Some(number);
+                }
             }
         }
         Err(CompanionError::HostLost)
@@ -296,11 +299,16 @@ impl<H: Hosting> Station<H> {
         let mut lost = None;
         for _ in 0..HOSTS_LOST_MAX {
             let (number, live) = self.shared.post.settled(lost).await?;
-            let is_attached = matches!(live, Live::Attached(_));
-            match call(live).await {
+            let done = call(live.clone()).await;
+            match (live, done) {
+                (Live::Attached(attached), Err(error)) if is_lost(&error) => {
+                    // It may be the host that lost its log and not we who lost the host. In either case the
+                    // next election must be a new one.
+                    attached.hang_up();
+                    lost = Some(number);
+                }
                 // A log of our own that is gone does not come back.
-                Err(error) if is_attached && is_lost(&error) => lost = Some(number),
-                done => return done,
+                (_, done) => return done,
             }
         }
         Err(StationError::Busy { holder: None }.into())

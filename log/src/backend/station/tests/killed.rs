@@ -139,8 +139,8 @@ async fn a_killed_host_takes_nothing_with_it_that_was_acknowledged() {
 
     let station = station(state.path()).await;
     let records = read_all(&station).await;
-    let head = *station.head().borrow();
-    assert_eq!(verify(&records, head), head);
+    let end = *station.head().borrow();
+    assert_eq!(verify(&records, end), end);
     let mut found: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     for record in records {
         let subject = record.decode().unwrap().subject.unwrap();

@@ -250,6 +250,21 @@ async fn a_lock_whose_holder_does_not_answer_is_never_taken_away() {
 }
 
 #[tokio::test]
+async fn a_host_that_says_nothing_is_waited_for_and_then_given_up() {
+    let world = World::new();
+    let _held = LockGuard::try_take(world.folder.path()).unwrap();
+    let _stopped = std::os::unix::net::UnixListener::bind(world.place().socket()).unwrap();
+    let ours = Agreement::of_this_build(String::new());
+
+    let refused = elect(&world.place(), &ours, None, Duration::from_millis(20)).await;
+
+    assert!(matches!(
+        refused,
+        Err(StationError::Busy { holder: Some(_) })
+    ));
+}
+
+#[tokio::test]
 async fn a_socket_that_a_dead_host_left_behind_is_in_nobodys_way() {
     let world = World::new();
     drop(std::os::unix::net::UnixListener::bind(world.place().socket()).unwrap());
