@@ -217,6 +217,7 @@ impl Log for MemoryLog {
 mod tests {
     use super::*;
 
+    #[expect(clippy::unused_async, reason = "other backends wait here")]
     async fn make() -> (Arc<MemoryLog>, ()) {
         (
             Arc::new(MemoryLog::new(Arc::new(Ids::from_system())).unwrap()),

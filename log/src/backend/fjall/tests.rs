@@ -316,6 +316,7 @@ async fn every_flipped_byte_of_a_journal_is_noticed_or_harmless() {
 mod conformance {
     use super::*;
 
+    #[expect(clippy::unused_async, reason = "other backends wait here")]
     async fn make() -> (Arc<FjallLog>, World) {
         let world = World::new();
         let log = Arc::new(world.open("a"));
