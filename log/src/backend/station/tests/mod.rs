@@ -6,7 +6,7 @@ use super::elect::elect;
 use super::*;
 use crate::backend::frame::message::Agreement;
 use crate::backend::memory::MemoryLog;
-use crate::conformance::{batch, conformance, draft, read_all, verify, within_reason};
+use crate::conformance::{batch, draft, read_all, verify, within_reason};
 use crate::seam::Ids;
 use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
@@ -99,7 +99,7 @@ mod hosting {
         (world.station().await, world)
     }
 
-    conformance!(make);
+    crate::conformance::conformance!(make);
 }
 
 mod attached {
@@ -111,7 +111,7 @@ mod attached {
         (world.station().await, (host, world))
     }
 
-    conformance!(make);
+    crate::conformance::conformance!(make);
 }
 
 #[tokio::test]
