@@ -12,6 +12,7 @@
 //! <state>/witness/<log>   the second copy of the witness, outside of the profile
 //! ```
 
+use super::witness::Heard;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -39,6 +40,14 @@ impl LogFolder {
     /// The folder itself.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Whether a log is here, or was here: a witness that outlives its log counts. Creates nothing.
+    pub fn is_begun(&self) -> io::Result<bool> {
+        if self.current()?.is_some() {
+            return Ok(true);
+        }
+        Ok(Heard::of(self, None)?.newest().is_some())
     }
 
     /// The folder of the second witnesses.
