@@ -16,7 +16,7 @@ pub fn source_of<L: Log>(log: Arc<L>) -> Source {
 }
 
 /// Runs a future on this thread, which sleeps in between.
-pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
+pub fn block_on<F: Future>(future: F) -> F::Output {
     struct Unpark(Thread);
     impl Wake for Unpark {
         fn wake(self: Arc<Self>) {

@@ -29,7 +29,7 @@ pub use agent::{Agent, Card, CardBody, CardFailure, Entry, Former};
 pub use artifact::Artifact;
 pub use context::Context;
 pub use error::ViewsError;
-pub use follow::{Follower, source_of};
+pub use follow::{Follower, block_on, source_of};
 pub use host::{Status, ViewsHost};
 pub use index::TERM_BYTES_MAX;
 pub use message::{Direction, Message};

@@ -20,7 +20,7 @@ use crate::view::Projection;
 use missive_log::chain::{Link, LogId};
 use missive_log::event::facts::{Binding, CardPath, Failure, TaskState};
 use missive_log::event::stored::DecodeError;
-use missive_log::event::{Event, Seq};
+use missive_log::event::{Event, EventKind, Seq};
 use missive_log::{ReadError, Record};
 use serde::{Deserialize, Serialize};
 use std::sync::mpsc::sync_channel;
@@ -183,9 +183,8 @@ impl<'a> Chunk<'a> {
     /// # Panics
     /// If `event` is not the next one: a gap would make every later answer wrong.
     fn apply(&mut self, event: &Event) {
-        assert_eq!(
-            event.seq,
-            self.position.next(),
+        assert!(
+            follows(event.seq, self.position, Some(event)),
             "views must see every event, in order"
         );
         apply_all(&mut self.rows, event);
@@ -198,7 +197,7 @@ pub(crate) fn fold(store: &Store, state: &State, events: &[Decoded]) -> Result<S
     let mut chunk = Chunk::new(store, state.position);
     let mut next = state.clone();
     for decoded in events {
-        if decoded.seq != next.position.next() {
+        if !follows(decoded.seq, next.position, decoded.event.as_ref().ok()) {
             return Err(ViewsError::OutOfOrder {
                 position: next.position,
                 found: decoded.seq,
@@ -220,6 +219,17 @@ pub(crate) fn fold(store: &Store, state: &State, events: &[Decoded]) -> Result<S
     writes.push((Table::Meta.key(STATE_KEY), Some(row)));
     store.commit(writes, false)?;
     Ok(next)
+}
+
+/// Whether an event is the next one: only a re-anchoring leaves places empty, and says which.
+fn follows(seq: Seq, position: Seq, event: Option<&Event>) -> bool {
+    if seq == position.next() {
+        return true;
+    }
+    if let Some(EventKind::LogReanchored(facts)) = event.map(|event| &event.kind) {
+        return facts.found == position && facts.witnessed.next() == seq;
+    }
+    false
 }
 
 /// How far to fold.
