@@ -3,6 +3,7 @@
 use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::render::{self, Mode};
+use missive_log::backend::fjall::OPENING_THREAD;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,6 +13,10 @@ static HAPPENED: AtomicBool = AtomicBool::new(false);
 /// Runs the program; any panic, on any thread, ends it with 70.
 pub(crate) fn guard(mode: Mode, program: impl FnOnce() -> ExitCode) -> ExitCode {
     std::panic::set_hook(Box::new(move |panic| {
+        // Some damage makes the store below panic instead of reporting it; the log reports it as damage.
+        if std::thread::current().name() == Some(OPENING_THREAD) {
+            return;
+        }
         HAPPENED.store(true, Ordering::SeqCst);
         render::output::to_stderr(&render::failure(&told(panic), mode, 0, false));
     }));

@@ -21,6 +21,7 @@ mod exit;
 mod failure;
 mod input;
 mod interrupt;
+mod open;
 mod render;
 mod seams;
 mod state;

@@ -31,7 +31,7 @@ pub(crate) struct Folders {
     pub(crate) state: PathBuf,
     /// Holds `config.toml`.
     pub(crate) config: PathBuf,
-    /// For sockets whose path would be too long otherwise, if the system has such a folder.
+    /// The user's folder for sockets whose path would be too long otherwise, if the system has one.
     pub(crate) runtime: Option<PathBuf>,
 }
 
@@ -41,8 +41,7 @@ impl Folders {
         let runtime = environment
             .get("XDG_RUNTIME_DIR")
             .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-            .map(|path| path.join("missive"));
+            .filter(|path| path.is_absolute());
         if let Some(home) = environment.get("MISSIVE_HOME").map(PathBuf::from) {
             if !home.is_absolute() {
                 return Err(Failure::config(format!(
@@ -104,6 +103,11 @@ impl Profile {
     /// Where the views live: beside the log, and losing them loses only time.
     pub(crate) fn views(&self) -> PathBuf {
         self.folder.join("views")
+    }
+
+    /// Who acts in this profile, as a random identifier.
+    pub(crate) fn actor(&self) -> PathBuf {
+        self.folder.join("actor")
     }
 
     /// Where running processes leave their locks.

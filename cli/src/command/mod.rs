@@ -1,14 +1,34 @@
 //! What every subcommand does: arguments to Command, Command to Report.
 
 pub(crate) mod completion;
+mod log;
 
+use crate::args::global::Globals;
 use crate::args::{Cli, Command};
 use crate::config;
 use crate::environment::Environment;
 use crate::exit::ExitCode;
 use crate::failure::Failure;
+use crate::open::{Home, Session};
 use crate::render::Output;
 use crate::seams::{self, Seams};
+use missive_commands::config::Config;
+use std::path::PathBuf;
+
+/// What a command works with, whatever it is.
+#[derive(Debug)]
+pub(crate) struct Setting<'a> {
+    /// The global flags.
+    pub(crate) globals: &'a Globals,
+    /// The configuration.
+    pub(crate) config: Config,
+    /// The file that said so, if there is one.
+    pub(crate) file: Option<PathBuf>,
+    /// The name of the profile.
+    pub(crate) profile: String,
+    /// Where the profile is.
+    pub(crate) home: Home,
+}
 
 /// Runs one command to its end.
 pub(crate) fn run(cli: &Cli, output: &mut Output) -> Result<ExitCode, Failure> {
@@ -17,14 +37,59 @@ pub(crate) fn run(cli: &Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::Done);
     }
     let environment = Environment::of_process();
-    if Seams::of(&environment)?.are_open() {
+    let seams = Seams::of(&environment)?;
+    if seams.are_open() {
         output.warn(seams::WARNING);
     }
     let loaded = config::load(&cli.globals, &environment)?;
     output.configure(loaded.config.output);
     tracing::debug!(file = ?loaded.file, "configuration read");
-    Err(Failure::new(
-        ExitCode::Internal,
-        "this command is not connected to the log yet",
-    ))
+    let setting = Setting {
+        globals: &cli.globals,
+        home: Home::of(&environment, &loaded.profile, seams)?,
+        config: loaded.config,
+        file: loaded.file,
+        profile: loaded.profile,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::io("the program cannot wait for events", &error))?;
+    runtime.block_on(dispatch(&cli.command, &setting, output))
+}
+
+async fn dispatch(
+    command: &Command,
+    setting: &Setting<'_>,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Log(command) => log::run(command, setting, output).await,
+        Command::Agent(_)
+        | Command::Send(_)
+        | Command::Retry(_)
+        | Command::Demo
+        | Command::Task(_)
+        | Command::Events(_)
+        | Command::Projection(_)
+        | Command::Doctor(_)
+        | Command::Completion(_) => Err(Failure::new(
+            ExitCode::Internal,
+            "this command is not connected to the log yet",
+        )),
+    }
+}
+
+/// Says what the user must know before anything else is read from a log.
+fn warn_of_fault(session: &Session, output: &Output) {
+    if let Some(fault) = session.fault() {
+        output.warn(&format!("the log does not verify: {fault}"));
+    }
+}
+
+/// What is asked of a log that is not there.
+fn no_log() -> Failure {
+    Failure::new(ExitCode::NotFound, "there is no log yet")
+        .detail("log")
+        .hint("the first command that records something begins it, such as `missive agent add`")
 }
