@@ -25,19 +25,22 @@ pub(crate) fn io(path: &Path, error: &io::Error) -> Failure {
 
 /// What to do about an error of the file system.
 fn hinted(failure: Failure, error: &io::Error) -> Failure {
-    match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => failure.hint(
-            "the disk is full: free some space and run the command again; nothing that was recorded is lost",
-        ),
-        ErrorKind::ReadOnlyFilesystem => failure.hint(
-            "the file system is read-only: missive takes a lock even to read, so mount it writable, or copy the \
-             folder and set MISSIVE_HOME to the copy",
-        ),
-        ErrorKind::PermissionDenied => {
-            failure.hint("set MISSIVE_HOME to a folder that you can read and write")
-        }
-        _ => failure,
+    let kind = error.kind();
+    if matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
+        return failure.hint(
+            "the disk is full: free some space and run the command again; what was recorded is not lost",
+        );
     }
+    if kind == ErrorKind::ReadOnlyFilesystem {
+        return failure.hint(
+            "the file system is read-only, and missive takes a lock even to read: mount it writable, or \
+             copy the folder and set MISSIVE_HOME to the copy",
+        );
+    }
+    if kind == ErrorKind::PermissionDenied {
+        return failure.hint("set MISSIVE_HOME to a folder that you can read and write");
+    }
+    failure
 }
 
 /// The error of the operating system under another one.
@@ -167,8 +170,7 @@ pub(crate) fn append(home: &Home, error: AppendError) -> Failure {
             &fault,
         ),
         AppendError::NewerFormat { .. } => newer(message),
-        AppendError::Busy { .. } => busy(home, message),
-        AppendError::HostLost => busy(home, message),
+        AppendError::Busy { .. } | AppendError::HostLost => busy(home, message),
         AppendError::Conflict { .. } => Failure::new(ExitCode::Busy, message)
             .detail("conflict")
             .hint("run the command again"),
@@ -176,8 +178,9 @@ pub(crate) fn append(home: &Home, error: AppendError) -> Failure {
         AppendError::TooLarge { .. } | AppendError::Encode(_) => {
             Failure::from_error(ExitCode::Unusable, &error).detail("too_large")
         }
-        AppendError::Io(error) => told_io(home, &message, &*error),
-        AppendError::Poisoned(Some(error)) => told_io(home, &message, &*error),
+        AppendError::Io(error) | AppendError::Poisoned(Some(error)) => {
+            told_io(home, &message, &*error)
+        }
         AppendError::Poisoned(None) => Failure::new(ExitCode::Io, message).detail("log"),
         AppendError::Store(error) => told_io(home, &message, &*error),
     }
