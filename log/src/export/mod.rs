@@ -10,6 +10,7 @@
 
 mod line;
 mod read;
+mod rows;
 mod shape;
 mod tools;
 
@@ -23,6 +24,7 @@ use crate::event::kind::LogReanchored;
 use crate::event::{Event, EventKind, Seq};
 use crate::payload::PayloadRef;
 use crate::payload::row::Row;
+use rows::Rows;
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -104,14 +106,18 @@ pub enum Shown {
 pub async fn open_payloads(log: &impl Log, event: &Event) -> Result<Vec<Held>, ReadError> {
     let mut held = Vec::with_capacity(event.payloads.len());
     for of in &event.payloads {
-        let shown = match log.payload(*of).await? {
-            Opened::Present(row) => Shown::Present(row),
-            Opened::Erased(seq) => Shown::Erased(seq),
-            Opened::Missing => Shown::Missing,
-        };
+        let shown = open(log, *of).await?;
         held.push(Held { of: *of, shown });
     }
     Ok(held)
+}
+
+async fn open(log: &impl Log, of: PayloadRef) -> Result<Shown, ReadError> {
+    Ok(match log.payload(of).await? {
+        Opened::Present(row) => Shown::Present(row),
+        Opened::Erased(seq) => Shown::Erased(seq),
+        Opened::Missing => Shown::Missing,
+    })
 }
 
 /// Writes the events up to a head that `keep` wants; the evidence form keeps the first one always.
@@ -124,6 +130,7 @@ pub async fn export(
     let mut verifier = Verifier::new(plan.through.log);
     let mut writer = Writer::begin(plan, out)?;
     let mut exported = Exported::default();
+    let mut rows = Rows::new(plan.through.seq);
     while verifier.anchor().seq < plan.through.seq {
         let after = verifier.anchor().seq;
         let mut records = log.read(after, RECORDS_AT_ONCE).await?;
@@ -145,7 +152,7 @@ pub async fn export(
                 writer.leave_out(digest)?;
                 continue;
             }
-            let payloads = payloads(log, plan, &event).await?;
+            let payloads = payloads(log, plan, &mut rows, &event).await?;
             let missing = payloads.iter().filter(|held| held.shown == Shown::Missing);
             exported.payloads_missing += u64::try_from(missing.count()).unwrap_or(u64::MAX);
             exported.events += 1;
@@ -174,24 +181,29 @@ fn carries_the_chain(plan: &Plan, event: &Event) -> bool {
     carries && plan.format == ExportFormat::Jsonl
 }
 
-async fn payloads(log: &impl Log, plan: &Plan, event: &Event) -> Result<Vec<Held>, ReadError> {
-    if plan.withhold {
-        let held = event.payloads.iter().map(|of| Held {
-            of: *of,
-            shown: Shown::Withheld,
-        });
-        return Ok(held.collect());
+async fn payloads(
+    log: &impl Log,
+    plan: &Plan,
+    rows: &mut Rows,
+    event: &Event,
+) -> Result<Vec<Held>, ReadError> {
+    let mut held = Vec::with_capacity(event.payloads.len());
+    for of in &event.payloads {
+        let opened = if plan.withhold {
+            Ok(Shown::Withheld)
+        } else if plan.filtered {
+            // Most rows are not wanted: each one is asked for.
+            open(log, *of).await
+        } else {
+            rows.open(log, *of).await
+        };
+        let shown = match opened {
+            Err(ReadError::Integrity(_)) if plan.gave_up(event.seq) => Shown::Missing,
+            opened => opened?,
+        };
+        held.push(Held { of: *of, shown });
     }
-    match open_payloads(log, event).await {
-        Err(ReadError::Integrity(_)) if plan.gave_up(event.seq) => {
-            let held = event.payloads.iter().map(|of| Held {
-                of: *of,
-                shown: Shown::Missing,
-            });
-            Ok(held.collect())
-        }
-        opened => opened,
-    }
+    Ok(held)
 }
 
 fn fault(fault: IntegrityFault) -> ExportError {

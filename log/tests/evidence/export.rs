@@ -3,6 +3,7 @@
 use super::histories::{draft, ids, later_draft, log_of, now};
 use missive_log::backend::memory::MemoryLog;
 use missive_log::chain::{self, Anchor, Verifier};
+use missive_log::contract::{AppendError, Appended, Opened, ReadError, Record, StoredPayload};
 use missive_log::event::facts::{ExportFormat, Program};
 use missive_log::event::kind::{ActorSeen, AgentRemoved, LogReanchored};
 use missive_log::event::stored::encode;
@@ -10,9 +11,9 @@ use missive_log::event::{Event, Seq};
 use missive_log::export::{
     ExportReport, Exported, PayloadCounts, Plan, What, export, verify_export,
 };
-use missive_log::payload::About;
 use missive_log::payload::redact::Redactor;
-use missive_log::{Draft, EventKind, Log as _, Role, Subject, Timestamp};
+use missive_log::payload::{About, PayloadRef};
+use missive_log::{Batch, Draft, EventKind, Log, Role, Subject, Timestamp};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -255,6 +256,141 @@ pub(crate) fn re_anchored_export() -> (Vec<u8>, Vec<u8>) {
         found_link: third.link,
     }));
     (named, event(removed()))
+}
+
+/// A log whose third event is stored with other bytes, and whose first payload row is changed or gone.
+struct Damaged {
+    log: MemoryLog,
+    body: bool,
+    payload: Option<Opened>,
+}
+
+impl Log for Damaged {
+    async fn append(&self, batch: Batch) -> Result<Appended, AppendError> {
+        self.log.append(batch).await
+    }
+
+    async fn read(&self, after: Seq, limit: usize) -> Result<Vec<Record>, ReadError> {
+        let mut records = self.log.read(after, limit).await?;
+        for record in records
+            .iter_mut()
+            .filter(|record| self.body && record.seq == Seq(3))
+        {
+            record.body = record.body.replace("agent:ada", "agent:eve").into();
+        }
+        Ok(records)
+    }
+
+    async fn pick(&self, places: &[Seq]) -> Result<Vec<Record>, ReadError> {
+        self.log.pick(places).await
+    }
+
+    fn head(&self) -> tokio::sync::watch::Receiver<Anchor> {
+        self.log.head()
+    }
+
+    async fn payload(&self, of: PayloadRef) -> Result<Opened, ReadError> {
+        match &self.payload {
+            Some(opened) => Ok(opened.clone()),
+            None => self.log.payload(of).await,
+        }
+    }
+
+    async fn payload_rows(
+        &self,
+        after: (Seq, u16),
+        through: Seq,
+    ) -> Result<Vec<StoredPayload>, ReadError> {
+        let rows = self.log.payload_rows(after, through).await?;
+        Ok(if self.payload.is_some() {
+            Vec::new()
+        } else {
+            rows
+        })
+    }
+}
+
+#[test]
+fn a_damaged_event_ends_an_export_unless_a_re_anchoring_gave_it_up() {
+    let log = Damaged {
+        log: small_log(),
+        body: true,
+        payload: None,
+    };
+    let plain = plan(&log.log, ExportFormat::Jsonl);
+    let head = plain.through;
+    let known = LogReanchored {
+        witnessed: Seq(3),
+        witnessed_link: head.link,
+        found: Seq(2),
+        found_link: head.link,
+    };
+    let gave_up = Plan {
+        known: vec![known.clone()],
+        ..plain.clone()
+    };
+
+    let refused = now(export(&log, &plain, |_| true, &mut Vec::new())).unwrap_err();
+    let mut out = Vec::new();
+    let exported = now(export(&log, &gave_up, |_| true, &mut out)).unwrap();
+
+    let source = std::error::Error::source(&refused).unwrap().to_string();
+    assert_eq!(
+        source,
+        "event 3 does not have the bytes that its link was made of"
+    );
+    assert_eq!((exported.events, exported.given_up), (3, 1));
+    let unnamed = verified(&out);
+    assert_eq!((unnamed.last, unnamed.events), (Seq(2), 2));
+    assert_eq!(unnamed.fault.unwrap().line, 4);
+    let named = verified(&with_last_event(
+        &out,
+        head,
+        EventKind::LogReanchored(known),
+    ));
+    assert_eq!(named.fault, None);
+    assert_eq!((named.events, named.given_up, named.last), (4, 1, Seq(5)));
+}
+
+/// The export of a log with one more event, by hand.
+fn with_last_event(export: &[u8], head: Anchor, kind: EventKind) -> Vec<u8> {
+    let ids = ids("last");
+    let later = Timestamp::from_micros(ids.now().as_micros() + 60_000_000);
+    let body = encode(&Draft::new(ids.event(), Subject::Log, kind), later, None).unwrap();
+    let (log, seq) = (head.log, head.seq.next());
+    let digest = chain::digest(log, seq, Seq(1), body.as_bytes());
+    let link = chain::extend(head.link, digest);
+    let text = String::from_utf8_lossy(export);
+    let kept = text.split("{\"head\"").next().unwrap();
+    let body = serde_json::Value::from(body);
+    format!(
+        "{kept}{{\"seq\":{seq},\"prev\":1,\"body\":{body},\"link\":\"{link}\",\"payloads\":[]}}\n\
+         {{\"head\":{{\"log\":\"{log}\",\"seq\":{seq},\"link\":\"{link}\"}}}}\n"
+    )
+    .into_bytes()
+}
+
+#[test]
+fn payloads_that_are_gone_are_told_apart() {
+    for (opened, erased, missing) in [(Opened::Erased(Seq(4)), 2, 0), (Opened::Missing, 0, 2)] {
+        let log = Damaged {
+            log: small_log(),
+            body: false,
+            payload: Some(opened),
+        };
+        let mut out = Vec::new();
+
+        let plan = plan(&log.log, ExportFormat::Jsonl);
+        let exported = now(export(&log, &plan, |_| true, &mut out)).unwrap();
+
+        let counts = PayloadCounts {
+            erased,
+            missing,
+            ..PayloadCounts::default()
+        };
+        assert_eq!(verified(&out).payloads, counts);
+        assert_eq!(exported.payloads_missing, missing);
+    }
 }
 
 proptest! {

@@ -6,7 +6,7 @@
 use super::known::Forms;
 use super::spans::{self, Span};
 use super::unescape::unescape;
-use super::{LEVELS_MAX, find, looks_like_json, names, text};
+use super::{LEVELS_MAX, find, looks_like_json, names};
 
 /// What was found.
 pub(super) struct Scan {
@@ -159,11 +159,14 @@ impl Scanner<'_> {
     /// Applies the rules to what a string says.
     fn inside(&mut self, (start, end): (usize, usize)) {
         let read = unescape(self.bytes.get(start..end).unwrap_or_default());
-        let found = if self.level < LEVELS_MAX && looks_like_json(&read.text) {
-            find(&read.text, self.forms, self.level + 1, true)
-        } else {
-            spans::merge(text::find(&read.text, self.forms))
-        };
+        let deeper = self.level < LEVELS_MAX;
+        let as_json = deeper && looks_like_json(&read.text);
+        let found = find(
+            &read.text,
+            self.forms,
+            self.level + u32::from(deeper),
+            as_json,
+        );
         self.scan.spans.extend(found.into_iter().map(|span| Span {
             start: start + read.raw_start(span.start),
             end: start + read.raw_end(span.end),

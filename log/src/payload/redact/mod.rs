@@ -148,13 +148,44 @@ impl Redactor {
 /// The places to replace, in order and apart from each other.
 fn find(bytes: &[u8], forms: &Forms, level: u32, as_json: bool) -> Vec<Span> {
     if !as_json {
-        return spans::merge(text::find(bytes, forms));
+        return spans::merge(in_text(bytes, forms, level));
     }
     let mut scan = json::scan(bytes, forms, level);
     if !scan.sound {
-        scan.spans.extend(text::find(bytes, forms));
+        scan.spans.extend(in_text(bytes, forms, level));
     }
     spans::merge(scan.spans)
+}
+
+/// The places in a text. Lines of it that are JSON (a log of such lines, an event stream) are read as that.
+fn in_text(bytes: &[u8], forms: &Forms, level: u32) -> Vec<Span> {
+    let mut found = text::find(bytes, forms);
+    let mut read: Vec<(usize, usize)> = Vec::new();
+    let mut start = 0;
+    let mut inner = Vec::new();
+    for line in bytes.split_inclusive(|b| *b == b'\n') {
+        let begin = line.strip_prefix(b"data:").map_or(0, |_| 5);
+        let text = line.get(begin..).unwrap_or_default();
+        if level < LEVELS_MAX && looks_like_json(text) {
+            let scan = json::scan(text, forms, level + 1);
+            if scan.sound {
+                read.push((start + begin, start + line.len()));
+                inner.extend(scan.spans.into_iter().map(|span| Span {
+                    start: start + begin + span.start,
+                    end: start + begin + span.end,
+                    quote: span.quote,
+                }));
+            }
+        }
+        start += line.len();
+    }
+    found.retain(|span| {
+        let after = read.partition_point(|(_, end)| *end <= span.start);
+        read.get(after)
+            .is_none_or(|(begin, end)| span.start < *begin || span.end > *end)
+    });
+    found.extend(inner);
+    found
 }
 
 fn looks_like_json(bytes: &[u8]) -> bool {

@@ -173,8 +173,37 @@ fn broken_json_is_read_as_far_as_it_goes_and_then_as_text() {
 }
 
 #[test]
+fn lines_of_json_in_text_are_read_as_json() {
+    for (wire, shown) in [
+        (
+            "event: x\ndata: {\"to\\u006ben\":\"{\",\"a\":\"{\\\"pwd\\\":1}\"}\n\n",
+            "event: x\ndata: {\"to\\u006ben\":\"[redacted:1]\",\"a\":\"{\\\"pwd\\\":\\\"[redacted:2]\\\"}\"}\n\n",
+        ),
+        (
+            "[INFO] pin 12345\n[\"n\", 12345]\n{\"a\":12345",
+            "[INFO] pin [redacted:1]\n[\"n\", \"[redacted:2]\"]\n{\"a\":[redacted:3]",
+        ),
+    ] {
+        assert_eq!(text(&["12345"], wire), shown);
+    }
+}
+
+#[test]
+fn a_private_key_goes_as_one_block() {
+    let key = "see -----BEGIN EC PRIVATE KEY-----\nabc\n-----END EC PRIVATE KEY-----, and more";
+    let public = "-----BEGIN PUBLIC KEY-----\nabc\n-----END PUBLIC KEY-----";
+
+    assert_eq!(text(&[], key), "see [redacted:1], and more");
+    assert_eq!(
+        text(&[], "-----BEGIN PRIVATE KEY-----\nabc"),
+        "[redacted:1]"
+    );
+    assert_eq!(text(&[], public), public);
+}
+
+#[test]
 fn deep_nesting_and_long_repetitions_take_one_look_each() {
-    let many = 100_000;
+    let many = 40_000;
     for wire in [
         "[".repeat(many),
         "{\"a\":".repeat(many),
@@ -186,6 +215,9 @@ fn deep_nesting_and_long_repetitions_take_one_look_each() {
         "\"token\" ".repeat(many),
         "\\\"".repeat(many),
         "[redacted:1]".repeat(many),
+        "{\n".repeat(many),
+        "data:[1]\n".repeat(many),
+        "-----BEGIN PRIVATE KEY".repeat(many),
     ] {
         let (shown, _) = json(&["hunter2"], &wire);
 

@@ -4,6 +4,7 @@ use super::json::{skip_space, string_end, value_end};
 use super::known::Forms;
 use super::names;
 use super::spans::{self, Span};
+use super::unescape::unescape;
 use base64::Engine as _;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{alphabet, engine};
@@ -51,6 +52,7 @@ pub(super) fn find(bytes: &[u8], forms: &Forms) -> Vec<Span> {
             b'=' => assignment(bytes, at),
             b':' => user_part(bytes, at).or_else(|| header_line(bytes, at)),
             b'"' | b'\'' => member(bytes, at),
+            b'-' => private_key(bytes, at),
             _ => None,
         };
         match span {
@@ -183,20 +185,19 @@ fn run(bytes: &[u8], start: usize, is_inside: impl Fn(u8) -> bool) -> usize {
 fn member(bytes: &[u8], open: usize) -> Option<Span> {
     let quote = *bytes.get(open)?;
     let rest = bytes.get(open + 1..)?;
+    // Six raw bytes can spell one character of a name.
     let length = rest
         .iter()
-        .take(names::NAME_BYTES_MAX)
+        .take(6 * names::NAME_BYTES_MAX)
         .position(|b| *b == quote)?;
-    if !names::is_secret(rest.get(..length)?) {
+    if !names::is_secret(&unescape(rest.get(..length)?).text) {
         return None;
     }
-    let after = bytes.get(..bytes.len().min(open + length + 2 + SPACE_MAX))?;
-    let colon = skip_space(after, open + length + 2);
+    let colon = skip_some_space(bytes, open + length + 2);
     if bytes.get(colon) != Some(&b':') {
         return None;
     }
-    let after = bytes.get(..bytes.len().min(colon + 1 + SPACE_MAX))?;
-    let start = skip_space(after, colon + 1);
+    let start = skip_some_space(bytes, colon + 1);
     let first = *bytes.get(start)?;
     if matches!(first, b'"' | b'\'') {
         let end = string_end(bytes, start).map_or(bytes.len(), |end| end - 1);
@@ -209,6 +210,28 @@ fn member(bytes: &[u8], open: usize) -> Option<Span> {
         b"" | b"null" | b"true" | b"false" | b"None" | b"{}" | b"[]"
     );
     (!nothing && !spans::is_harmless(value)).then(|| Span::quoted(start, end))
+}
+
+/// The block of a private key in PEM (RFC 7468), from its first line to its last.
+fn private_key(bytes: &[u8], at: usize) -> Option<Span> {
+    let rest = bytes.get(at..)?.strip_prefix(b"-----BEGIN ")?;
+    let label = rest.iter().take(40).position(|b| *b == b'-')?;
+    if !rest.get(..label)?.ends_with(b"PRIVATE KEY") {
+        return None;
+    }
+    let body = at + 16 + label;
+    let lines = bytes.get(body..)?;
+    let inside = lines.windows(9).position(|text| text == b"-----END ");
+    let Some(inside) = inside else {
+        return Some(Span::bare(at, bytes.len()));
+    };
+    let last = run(bytes, body + inside + 5, |b| b != b'-' && b != b'\n');
+    Some(Span::bare(at, run(bytes, last, |b| b == b'-')))
+}
+
+fn skip_some_space(bytes: &[u8], from: usize) -> usize {
+    let until = bytes.len().min(from + SPACE_MAX);
+    skip_space(bytes.get(..until).unwrap_or_default(), from)
 }
 
 fn span_unless_harmless(bytes: &[u8], start: usize, end: usize) -> Option<Span> {
