@@ -1,5 +1,6 @@
 //! Stations that elect, host, attach and take over, with one profile between them.
 
+mod forgetful;
 mod killed;
 
 use super::elect::elect;
