@@ -1,6 +1,38 @@
 //! What may happen next, and making it happen.
+//!
+//! [`decide`] says what should be recorded and on which condition; [`drive`] records it, performs it
+//! and records what became of it. [`Missive`] holds everything that both need. Nothing in this room
+//! prints, reads the environment or parses arguments.
 
+pub mod actor;
+pub mod agents;
 pub mod config;
+pub mod decide;
+pub mod drive;
 pub mod effect;
+mod evidence;
+pub mod exit;
+mod facts;
+pub mod failure;
+pub mod interrupt;
+pub mod note;
+pub mod peer;
+pub mod refusal;
+pub mod report;
+pub mod run;
 pub mod secret;
 pub mod wire;
+
+pub use actor::Actor;
+pub use drive::Done;
+pub use drive::send::{Send, SendPart};
+pub use exit::{Exit, outcome_code};
+pub use failure::{CommandError, Failure};
+pub use interrupt::Interrupt;
+pub use note::Note;
+pub use peer::Target;
+pub use refusal::Refusal;
+pub use run::{Credentials, Missive, Parts, Requests};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+//! Register an agent. No request is made.
+
+use missive_log::event::facts::{InterfaceFacts, Name};
+use missive_log::event::kind::AgentAdded;
+use missive_log::event::{Alias, EventKind, Subject};
+use missive_log::payload::About;
+use missive_log::{Payload, Role};
+use missive_projections::Views;
+use serde_json::{Map, Value};
+
+use super::{Decide, Decision, Moment, Undecided, unchanged};
+use crate::facts;
+use crate::peer::agent_url;
+use crate::refusal::Refusal;
+use crate::wire::text::excerpt;
+use crate::wire::version::Binding;
+
+/// The most interfaces that a user gives to one agent.
+pub const INTERFACES_MAX: usize = 16;
+/// The most tags of one agent.
+pub const TAGS_MAX: usize = 64;
+
+/// `agent add`.
+#[derive(Clone, Debug)]
+pub struct AgentAdd {
+    /// The name from now on.
+    pub alias: Alias,
+    /// The base URL, as typed.
+    pub url: String,
+    /// Interfaces that win over the card's.
+    pub interfaces: Vec<(Binding, String)>,
+    /// Bindings in the user's order.
+    pub binding_preference: Vec<Binding>,
+    /// The name of a configured credential.
+    pub auth_ref: Option<String>,
+    /// Labels.
+    pub tags: Vec<String>,
+    /// A remark for people.
+    pub notes: Option<String>,
+    /// Further facts; of the same key twice the last one counts.
+    pub metadata: Vec<(String, String)>,
+}
+
+impl AgentAdd {
+    /// An agent with nothing but an address.
+    pub fn new(alias: Alias, url: &str) -> Self {
+        Self {
+            alias,
+            url: url.to_owned(),
+            interfaces: Vec::new(),
+            binding_preference: Vec::new(),
+            auth_ref: None,
+            tags: Vec::new(),
+            notes: None,
+            metadata: Vec::new(),
+        }
+    }
+
+    fn facts(&self, moment: &Moment<'_>) -> Result<AgentAdded, Refusal> {
+        let (_, url) = agent_url(&self.url)?;
+        let too_many = |what, count_max| Refusal::TooMany { what, count_max };
+        if self.interfaces.len() > INTERFACES_MAX {
+            return Err(too_many("interfaces", INTERFACES_MAX));
+        }
+        if self.tags.len() > TAGS_MAX {
+            return Err(too_many("tags", TAGS_MAX));
+        }
+        let mut interfaces = Vec::new();
+        for (binding, text) in &self.interfaces {
+            interfaces.push(InterfaceFacts {
+                binding: facts::binding(*binding),
+                url: agent_url(text)?.1,
+            });
+        }
+        let mut bindings: Vec<_> = Vec::new();
+        for binding in self.binding_preference.iter().map(|b| facts::binding(*b)) {
+            if !bindings.contains(&binding) {
+                bindings.push(binding);
+            }
+        }
+        let mut tags = Vec::new();
+        for tag in &self.tags {
+            tags.push(name(tag, "tag ([a-z0-9][a-z0-9._-]{0,62})")?);
+        }
+        tags.sort();
+        tags.dedup();
+        let auth_ref = match &self.auth_ref {
+            None => None,
+            Some(text) if moment.config.auth_refs.contains_key(text) => {
+                Some(name(text, "name of a credential")?)
+            }
+            Some(text) => {
+                return Err(Refusal::NoAuthRef {
+                    name: excerpt(text),
+                    known: moment.config.auth_refs.keys().cloned().collect(),
+                });
+            }
+        };
+        Ok(AgentAdded {
+            url,
+            interfaces,
+            bindings,
+            auth_ref,
+            tags,
+        })
+    }
+
+    fn payloads(&self, moment: &Moment<'_>) -> Vec<Payload> {
+        let (ids, redactor) = (moment.ids, moment.redactor);
+        let mut payloads = Vec::new();
+        if let Some(notes) = &self.notes {
+            payloads.push(redactor.text(ids, Role::Note, About::default(), notes));
+        }
+        if !self.metadata.is_empty() {
+            let entries = self.metadata.iter();
+            let object: Map<String, Value> = entries
+                .map(|(key, value)| (key.clone(), Value::from(value.as_str())))
+                .collect();
+            let json = Value::Object(object).to_string();
+            payloads.push(redactor.json(ids, Role::Metadata, About::default(), json.as_bytes()));
+        }
+        payloads
+    }
+}
+
+fn name(text: &str, what: &'static str) -> Result<Name, Refusal> {
+    Name::new(text).map_err(|_| Refusal::BadName {
+        text: excerpt(text),
+        what,
+    })
+}
+
+impl Decide for AgentAdd {
+    fn decide(&self, views: &Views, moment: &Moment<'_>) -> Result<Decision, Undecided> {
+        let facts = self.facts(moment)?;
+        let configured = moment.config.agents.contains_key(self.alias.as_str());
+        if configured || views.agent(&self.alias)?.is_some() {
+            return Err(Refusal::AliasTaken {
+                alias: self.alias.clone(),
+                configured,
+            }
+            .into());
+        }
+        let subject = Subject::Agent(self.alias.clone());
+        let expect = unchanged(views, subject.clone())?;
+        let payloads = self.payloads(moment);
+        let mut draft = moment.draft(subject, EventKind::AgentAdded(facts), payloads);
+        draft.operation = Some(moment.ids.operation());
+        draft.links.agent = Some(self.alias.clone());
+        Ok(Decision {
+            expect: vec![expect],
+            drafts: vec![draft],
+        })
+    }
+}

@@ -1,0 +1,49 @@
+//! The steps of an operation after its first: outcomes, doubts, further intents.
+//!
+//! Each is appended on the condition that the operation is still what this process last saw. When
+//! that does not hold, the outbox says whether the intent is still open: if not, somebody else has
+//! recorded its outcome, and there is no second one.
+
+use missive_log::Expect;
+use missive_log::event::{Draft, OperationId, Seq, Subject};
+use missive_projections::Views;
+
+use super::{Decide, Decision, Moment, Undecided, unchanged};
+
+/// Facts that follow an intent.
+pub(crate) struct Following<'a, F> {
+    /// The operation.
+    pub(crate) operation: &'a OperationId,
+    /// Its newest event that this process knows of.
+    pub(crate) last: Seq,
+    /// The intent that is answered.
+    pub(crate) intent: Seq,
+    /// Makes the facts.
+    pub(crate) drafts: F,
+}
+
+impl<F> Decide for Following<'_, F>
+where
+    F: Fn(&Moment<'_>) -> Vec<Draft>,
+{
+    fn decide(&self, views: &Views, moment: &Moment<'_>) -> Result<Decision, Undecided> {
+        let subject = Subject::Operation(self.operation.clone());
+        // Without a conflict there is nothing to look up: the condition alone decides.
+        let expect = if views.least() <= self.last {
+            Expect::Unchanged {
+                subject,
+                last: Some(self.last),
+            }
+        } else {
+            let open = views.outbox_of(self.operation)?;
+            if open.iter().all(|open| open.seq != self.intent) {
+                return Err(Undecided::Superseded(self.operation.clone()));
+            }
+            unchanged(views, subject)?
+        };
+        Ok(Decision {
+            expect: vec![expect],
+            drafts: (self.drafts)(moment),
+        })
+    }
+}

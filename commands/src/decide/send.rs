@@ -1,0 +1,159 @@
+//! Send a message: what must hold before anything is recorded, and the intent itself.
+
+use missive_log::event::facts::{BareUrl, Version};
+use missive_log::event::kind::SendRequested;
+use missive_log::event::{ContextId, EventKind, Links, MessageId, OperationId, Subject, TaskId};
+use missive_projections::Views;
+
+use super::{Decide, Decision, Moment, Undecided, unchanged};
+use crate::evidence;
+use crate::facts;
+use crate::peer::Peer;
+use crate::refusal::Refusal;
+use crate::wire::negotiate::Choice;
+use crate::wire::request::Request;
+use crate::wire::text::excerpt;
+
+/// What a message belongs to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The context that is sent; with a task alone it is left to the agent.
+    pub(crate) context: Option<ContextId>,
+    /// The context that the message is known to be in.
+    pub(crate) belongs_to: Option<ContextId>,
+    /// The task that is continued.
+    pub(crate) task: Option<TaskId>,
+    /// Whether the context begins with this message.
+    pub(crate) is_new: bool,
+}
+
+/// Finds out where a message goes.
+///
+/// # Errors
+/// If the task takes no more messages, task and context do not fit, or the context cannot be named so.
+pub(crate) fn place(
+    views: &Views,
+    peer: &Peer,
+    context: Option<&str>,
+    task: Option<&TaskId>,
+) -> Result<Place, Undecided> {
+    let known = match task {
+        Some(task) => views.task(task, peer.alias.as_ref())?,
+        None => None,
+    };
+    // A task that another agent has under the same id says nothing about this one.
+    let known = known.filter(|known| known.agent.is_some() == peer.alias.is_some());
+    if let Some(known) = &known
+        && known.state.is_terminal()
+    {
+        return Err(Refusal::TaskEnded {
+            task: known.task.clone(),
+            state: known.state.as_str(),
+            context: known.context.clone(),
+        }
+        .into());
+    }
+    let of_task = known.and_then(|known| known.context);
+    let mut found = Place {
+        task: task.cloned(),
+        ..Place::default()
+    };
+    if let Some(text) = context {
+        let no_context = || Refusal::NoContext {
+            name: excerpt(text),
+        };
+        let id = ContextId::new(text).map_err(|_| no_context())?;
+        if views.context(&id)?.is_none() {
+            if !can_be_new(text) {
+                return Err(no_context().into());
+            }
+            found.is_new = true;
+        }
+        if let (Some(task), Some(belongs_to)) = (task, &of_task)
+            && *belongs_to != id
+        {
+            return Err(Refusal::ContextMismatch {
+                task: task.clone(),
+                asked: id,
+                belongs_to: belongs_to.clone(),
+            }
+            .into());
+        }
+        found.context = Some(id);
+    }
+    found.belongs_to = found.context.clone().or(of_task);
+    Ok(found)
+}
+
+/// `[A-Za-z0-9._:-]{1,256}`: what may become the id of a new context.
+fn can_be_new(text: &str) -> bool {
+    (1..=256).contains(&text.len())
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"._:-".contains(&b))
+}
+
+/// The intent to send a message.
+pub(crate) struct SendIntent<'a> {
+    /// To whom.
+    pub(crate) peer: &'a Peer,
+    /// The operation.
+    pub(crate) operation: &'a OperationId,
+    /// The message id.
+    pub(crate) message: &'a MessageId,
+    /// What it belongs to.
+    pub(crate) place: &'a Place,
+    /// The interface.
+    pub(crate) choice: &'a Choice,
+    /// The same address as the log keeps it.
+    pub(crate) url: &'a BareUrl,
+    /// The version as the log keeps it.
+    pub(crate) version: &'a Version,
+    /// The request, exactly as it will leave.
+    pub(crate) request: &'a Request,
+    /// How many parts the message has.
+    pub(crate) parts: usize,
+    /// The how manieth attempt.
+    pub(crate) attempt: u32,
+    /// Whether a known task must still take messages; a repeated message may have ended it itself.
+    pub(crate) check_task: bool,
+}
+
+impl SendIntent<'_> {
+    pub(crate) fn links(&self) -> Links {
+        Links {
+            agent: self.peer.alias.clone(),
+            context: self.place.belongs_to.clone(),
+            task: self.place.task.clone(),
+        }
+    }
+}
+
+impl Decide for SendIntent<'_> {
+    fn decide(&self, views: &Views, moment: &Moment<'_>) -> Result<Decision, Undecided> {
+        if self.check_task {
+            let context = self.place.context.as_ref().map(ContextId::as_str);
+            place(views, self.peer, context, self.place.task.as_ref())?;
+        }
+        let subject = Subject::Operation(self.operation.clone());
+        let mut expect = vec![unchanged(views, subject)?];
+        expect.extend(self.peer.unchanged());
+        let kind = EventKind::SendRequested(SendRequested {
+            instance: moment.instance,
+            message: self.message.clone(),
+            binding: facts::binding(self.choice.binding),
+            url: self.url.clone(),
+            source: facts::source(self.choice.source),
+            version: self.version.clone(),
+            tenant: facts::tenant(self.choice.tenant.as_deref()),
+            parts: u32::try_from(self.parts).unwrap_or(u32::MAX),
+            attempt: self.attempt,
+        });
+        let payloads = evidence::of_request(moment, self.request);
+        let draft = moment.step(self.operation, None, &self.links(), kind, payloads);
+        Ok(Decision {
+            expect,
+            drafts: vec![draft],
+        })
+    }
+}

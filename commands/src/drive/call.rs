@@ -1,0 +1,231 @@
+//! Calls that can be repeated: each one an intent and an outcome, each task seen an event.
+
+use missive_log::event::facts::{Failure as Why, Method};
+use missive_log::event::kind::{CallFailed, CallResponded, TaskUpdated};
+use missive_log::event::{Alias, Draft, EventKind, Links, Seq, Subject};
+use missive_log::{Log, Role};
+
+use super::Course;
+use super::send::{Line, payloads_of, status_of, words};
+use crate::decide::Moment;
+use crate::decide::call::CallIntent;
+use crate::effect::ask::{AskError, Asked, ask};
+use crate::effect::http::Sent;
+use crate::effect::reach::Reach;
+use crate::evidence;
+use crate::facts;
+use crate::failure::{CommandError, Failure};
+use crate::interrupt::Interrupt;
+use crate::refusal::Refusal;
+use crate::run::Missive;
+use crate::wire::answer::{Fault, Reading, Reply};
+use crate::wire::facts::TaskFacts;
+use crate::wire::request::{Operation, build};
+
+/// A call, and what is known before it.
+pub(crate) struct Call<'a> {
+    /// The agent.
+    pub(crate) agent: Option<&'a Alias>,
+    /// The interface.
+    pub(crate) line: &'a Line,
+    /// What is asked.
+    pub(crate) operation: Operation,
+    /// The nouns that it concerns.
+    pub(crate) links: Links,
+    /// The task as it was last seen: an answer that says the same is recorded without it.
+    pub(crate) known: Option<&'a str>,
+    /// An earlier intent whose process ended before it could say how it went.
+    pub(crate) abandoned: Option<Seq>,
+}
+
+impl<L: Log> Missive<L> {
+    /// One call: intent, effect, outcome.
+    pub(crate) async fn call(
+        &self,
+        course: &mut Course,
+        call: Call<'_>,
+        interrupt: &mut Interrupt,
+    ) -> Result<Reading, CommandError> {
+        let operation = course.operation.clone();
+        let request_id = self.ids().uuid().to_string();
+        let extras = self.extras(call.agent);
+        let request = build(&call.line.choice, &call.operation, &extras, &request_id)
+            .map_err(Refusal::from)?;
+        let intent = CallIntent {
+            operation: &operation,
+            links: &call.links,
+            method: method_of(&call.operation)?,
+            binding: facts::binding(call.line.choice.binding),
+            url: &call.line.url,
+            request: &request,
+            abandoned: call.abandoned,
+        };
+        let intent = self.intend(course, &intent).await?;
+        let sent = Sent::default();
+        let asking = ask(
+            self.calls(),
+            call.line.choice.binding,
+            &call.operation,
+            &request,
+            &request_id,
+            self.deadline(),
+            &sent,
+        );
+        let asked = tokio::select! {
+            biased;
+            asked = asking => Some(asked),
+            () = interrupt.came() => None,
+        };
+        self.conclude(course, intent, |moment| {
+            outcome(moment, &operation, intent, &call, asked.as_ref())
+        })
+        .await?;
+        let Some(Asked {
+            call: made,
+            meaning,
+        }) = asked
+        else {
+            return Err(Failure::Interrupted {
+                operation,
+                in_doubt: false,
+                task: call.links.task,
+            }
+            .into());
+        };
+        let error = match meaning {
+            Ok(reading) => {
+                self.note_violations(&reading);
+                return Ok(reading);
+            }
+            Err(error) => error,
+        };
+        Err(match error {
+            AskError::Fault(Fault::Peer(error)) => Failure::Peer {
+                operation,
+                error: Box::new(self.clean(&error)),
+            },
+            AskError::Fault(error @ Fault::Broken { .. }) => Failure::Broken { operation, error },
+            AskError::Redirect(error) => Failure::Redirect { operation, error },
+            AskError::NotSent(_) | AskError::InDoubt(_) => match made.reach {
+                Reach::NotSent(error) => Failure::NotSent { operation, error },
+                Reach::NothingBack(error) | Reach::Partial { error, .. } => {
+                    Failure::NoAnswer { operation, error }
+                }
+                Reach::Answered(_) => Failure::Internal {
+                    what: "an answered call counts as unanswered",
+                },
+            },
+        }
+        .into())
+    }
+}
+
+fn method_of(operation: &Operation) -> Result<Method, CommandError> {
+    match operation {
+        Operation::GetTask { .. } => Ok(Method::GetTask),
+        Operation::ListTasks(_) => Ok(Method::ListTasks),
+        Operation::SendMessage(_) => Err(Failure::Internal {
+            what: "a message is no call that can be repeated",
+        }
+        .into()),
+    }
+}
+
+fn outcome(
+    moment: &Moment<'_>,
+    operation: &missive_log::event::OperationId,
+    intent: Seq,
+    call: &Call<'_>,
+    asked: Option<&Asked>,
+) -> Vec<Draft> {
+    let step = |kind, payloads| moment.step(operation, Some(intent), &call.links, kind, payloads);
+    let failed = |failure, status, error| {
+        EventKind::CallFailed(CallFailed {
+            failure,
+            status,
+            error,
+        })
+    };
+    let Some(Asked {
+        call: made,
+        meaning,
+    }) = asked
+    else {
+        return vec![step(failed(Why::Interrupted, None, None), Vec::new())];
+    };
+    let status = status_of(made);
+    let mut payloads = payloads_of(moment, made);
+    let reading = match meaning {
+        Ok(reading) => reading,
+        Err(error) => {
+            payloads.push(evidence::of_error(moment, &words(error, made)));
+            let (failure, error) = failure_of(error);
+            return vec![step(failed(failure, status, error), payloads)];
+        }
+    };
+    let news = news(reading, call.known);
+    if news.is_empty() && call.known.is_some() {
+        // The same task as before: its text is there already.
+        payloads.retain(|payload| payload.role() != Role::Response);
+    }
+    let tasks = match &reading.reply {
+        Reply::Tasks { tasks, .. } => tasks.len(),
+        Reply::Task(_) => 1,
+        Reply::Message(_) => 0,
+    };
+    let kind = EventKind::CallResponded(CallResponded {
+        status: status.unwrap_or(0),
+        tasks: u32::try_from(tasks).unwrap_or(u32::MAX),
+        violations: facts::violations(&reading.odd),
+    });
+    let mut drafts = vec![step(kind, payloads)];
+    for (task, raw) in news {
+        drafts.extend(updated(moment, operation, intent, call, task, raw));
+    }
+    drafts
+}
+
+/// The tasks of an answer that say something new.
+fn news<'a>(reading: &'a Reading, known: Option<&str>) -> Vec<(&'a TaskFacts, &'a str)> {
+    match &reading.reply {
+        Reply::Task(task) if known != Some(reading.raw.as_str()) => {
+            vec![(task, reading.raw.as_str())]
+        }
+        Reply::Tasks { tasks, .. } => tasks
+            .iter()
+            .map(|(task, raw)| (task, raw.as_str()))
+            .collect(),
+        Reply::Task(_) | Reply::Message(_) => Vec::new(),
+    }
+}
+
+fn updated(
+    moment: &Moment<'_>,
+    operation: &missive_log::event::OperationId,
+    intent: Seq,
+    call: &Call<'_>,
+    task: &TaskFacts,
+    raw: &str,
+) -> Option<Draft> {
+    let task = facts::task(task)?;
+    let links = Links {
+        agent: call.agent.cloned(),
+        context: task.context.clone().or_else(|| call.links.context.clone()),
+        task: Some(task.task.clone()),
+    };
+    let subject = Subject::Task(task.task.clone());
+    let payload = evidence::of_object(moment.ids, moment.redactor, Role::Task, raw);
+    let kind = EventKind::TaskUpdated(TaskUpdated { task });
+    let mut draft = moment.step(operation, Some(intent), &links, kind, vec![payload]);
+    draft.subject = subject;
+    Some(draft)
+}
+
+fn failure_of(error: &AskError) -> (Why, Option<missive_log::event::facts::A2aError>) {
+    match error {
+        AskError::NotSent(kind) | AskError::InDoubt(kind) => (facts::call_failure(*kind), None),
+        AskError::Redirect(_) => (Why::RedirectRefused, None),
+        AskError::Fault(Fault::Peer(error)) => facts::peer_failure(error),
+        AskError::Fault(Fault::Broken { .. }) => (Why::ProtocolViolation, None),
+    }
+}

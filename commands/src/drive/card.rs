@@ -1,0 +1,449 @@
+//! Cards: from the cache while they are fresh, else asked for, with every search on record.
+//!
+//! A card that came is kept in the log whatever its answer says about storing (the log is the record
+//! of what came); `no-store` only means that it is not used again without asking.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use missive_log::event::facts::Failure as Why;
+use missive_log::event::kind::{CardFailed, CardFetched};
+use missive_log::event::{EventKind, Links, OperationId, Seq};
+use missive_log::{Log, Opened, Role, Timestamp};
+use missive_projections::CardBody;
+use url::Url;
+
+use super::Course;
+use crate::decide::card::CardIntent;
+use crate::effect::fetch::{Fetch, FetchError, Fetched, Known, fetch_card};
+use crate::effect::reach::{Call, CallError, CallErrorKind, Reach};
+use crate::evidence;
+use crate::facts;
+use crate::failure::{CommandError, Failure};
+use crate::interrupt::Interrupt;
+use crate::note::Note;
+use crate::peer::Peer;
+use crate::refusal::Refusal;
+use crate::run::Missive;
+use crate::wire::answer::Answer;
+use crate::wire::card::{Card, read_card};
+use crate::wire::discover::Discovery;
+use crate::wire::freshness::Caching;
+use crate::wire::headers::Media;
+use crate::wire::json::Limits;
+use crate::wire::request::{Extras, Request, card_request};
+
+/// When a card is asked for although one is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Want {
+    /// Only if the known one is no longer fresh.
+    Usable,
+    /// In any case.
+    Newest,
+}
+
+/// A card that can be used.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    /// What it says.
+    pub(crate) card: Card,
+    /// Where it came from.
+    pub(crate) from: Url,
+    /// Whether it was taken from the log without asking the agent.
+    pub(crate) cached: bool,
+    /// Whether the agent sent another card than the known one.
+    pub(crate) changed: bool,
+}
+
+/// A card in the log.
+struct Stored {
+    body: CardBody,
+    card: Card,
+    from: Url,
+}
+
+impl<L: Log> Missive<L> {
+    /// The card of an agent.
+    pub(crate) async fn card(
+        &self,
+        course: &mut Course,
+        peer: &Peer,
+        want: Want,
+        interrupt: &mut Interrupt,
+    ) -> Result<Loaded, CommandError> {
+        let stored = self.stored_card(peer).await?;
+        let now = self.ids().now();
+        let stored = match stored {
+            Some(stored) if want == Want::Usable && stored.body.fresh_until > now => {
+                return Ok(stored.loaded());
+            }
+            other => other,
+        };
+        let known = stored.as_ref();
+        let fetched = self.fetch(course, peer, known, None, interrupt).await;
+        match (fetched, stored) {
+            (Ok(Some(loaded)), _) => Ok(loaded),
+            (Ok(None), Some(stored)) => Ok(Loaded {
+                cached: false,
+                ..stored.loaded()
+            }),
+            (Ok(None), None) => Err(Failure::Internal {
+                what: "a card that is not known was confirmed",
+            }
+            .into()),
+            (Err(error), Some(stored)) if want == Want::Usable && is_passing(&error) => {
+                self.note(Note::StaleCard(error.to_string()));
+                Ok(stored.loaded())
+            }
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    /// A card that is known, however old, without asking anybody.
+    pub(crate) async fn known_card(&self, peer: &Peer) -> Result<Option<Loaded>, CommandError> {
+        Ok(self.stored_card(peer).await?.map(Stored::loaded))
+    }
+
+    /// Asks again for a card whose first search ended with its process.
+    pub(crate) async fn repeat_card(
+        &self,
+        course: &mut Course,
+        peer: &Peer,
+        abandoned: Seq,
+        interrupt: &mut Interrupt,
+    ) -> Result<(), CommandError> {
+        let stored = self.stored_card(peer).await?;
+        let abandoned = Some(abandoned);
+        self.fetch(course, peer, stored.as_ref(), abandoned, interrupt)
+            .await?;
+        Ok(())
+    }
+
+    async fn stored_card(&self, peer: &Peer) -> Result<Option<Stored>, CommandError> {
+        let Some(alias) = &peer.alias else {
+            return Ok(None);
+        };
+        let Some(body) = self.views().card(alias)?.and_then(|card| card.body) else {
+            return Ok(None);
+        };
+        // The card of another place that once had this alias is not this agent's.
+        if body.base.as_ref() != Some(&peer.url) {
+            return Ok(None);
+        }
+        let Ok(from) = Url::parse(body.url.as_str()) else {
+            return Ok(None);
+        };
+        let found = self.stored_bytes(body.source.seq, Role::Response).await?;
+        let Some((bytes, _)) = found else {
+            return Ok(None);
+        };
+        // It was read when it came. If it cannot be read any more, a new one is asked for.
+        let card = read_card(&bytes, Media::Json, from.as_str(), &Limits::default()).ok();
+        Ok(card.map(|card| Stored { body, card, from }))
+    }
+
+    /// A payload of an event by its role, and how many places of it were redacted; `None` if the event
+    /// has no such payload, or if it was erased.
+    pub(crate) async fn stored_bytes(
+        &self,
+        seq: Seq,
+        role: Role,
+    ) -> Result<Option<(Vec<u8>, u32)>, CommandError> {
+        let records = self.log().pick(&[seq]).await?;
+        let event = records.first().and_then(|record| record.decode().ok());
+        let payloads = event.map(|event| event.payloads).unwrap_or_default();
+        let Some(of) = payloads.into_iter().find(|payload| payload.role == role) else {
+            return Ok(None);
+        };
+        match self.log().payload(of).await? {
+            Opened::Present(row) => Ok(Some((row.bytes, of.redacted))),
+            Opened::Erased(_) => Ok(None),
+            Opened::Missing => Err(Failure::Payload {
+                seq,
+                why: "it is missing",
+            }
+            .into()),
+        }
+    }
+
+    /// One search, with its intent and its outcome; `None` if the stored card was confirmed.
+    async fn fetch(
+        &self,
+        course: &mut Course,
+        peer: &Peer,
+        stored: Option<&Stored>,
+        abandoned: Option<Seq>,
+        interrupt: &mut Interrupt,
+    ) -> Result<Option<Loaded>, CommandError> {
+        let known = stored.map(Stored::known);
+        let extras = Extras {
+            extensions: Vec::new(),
+            ..self.extras(peer.alias.as_ref())
+        };
+        let (request, revalidate) = first_request(peer, known.as_ref(), &extras)?;
+        let intent = CardIntent {
+            peer,
+            operation: &course.operation.clone(),
+            revalidate,
+            request: &request,
+            abandoned,
+        };
+        let intent = self.intend(course, &intent).await?;
+        let deadline = Some(self.card_deadline());
+        let caller = self.card_calls();
+        let fetch = tokio::select! {
+            biased;
+            fetch = fetch_card(caller, &peer.base, known.as_ref(), &extras, deadline) => fetch,
+            () = interrupt.came() => return self.card_interrupted(course, peer, intent).await,
+        };
+        self.card_outcome(course, peer, intent, fetch).await
+    }
+
+    async fn card_interrupted(
+        &self,
+        course: &mut Course,
+        peer: &Peer,
+        intent: Seq,
+    ) -> Result<Option<Loaded>, CommandError> {
+        let operation = course.operation.clone();
+        let links = links_of(peer);
+        self.conclude(course, intent, |moment| {
+            let kind = EventKind::CardFailed(CardFailed {
+                failure: Why::Interrupted,
+                status: None,
+            });
+            vec![moment.step(&operation, Some(intent), &links, kind, Vec::new())]
+        })
+        .await?;
+        Err(Failure::Interrupted {
+            operation,
+            in_doubt: false,
+            task: None,
+        }
+        .into())
+    }
+
+    async fn card_outcome(
+        &self,
+        course: &mut Course,
+        peer: &Peer,
+        intent: Seq,
+        fetch: Fetch,
+    ) -> Result<Option<Loaded>, CommandError> {
+        let operation = course.operation.clone();
+        let now = self.ids().now();
+        let links = links_of(peer);
+        self.conclude(course, intent, |moment| {
+            let answer = fetch.call.as_ref().and_then(|call| answer_of(&call.reach));
+            let mut payloads = answer
+                .map(|answer| evidence::of_answer(moment, answer))
+                .unwrap_or_default();
+            let redacted = payloads
+                .iter()
+                .any(|payload| payload.role() == Role::Response && payload.redacted() > 0);
+            let kind = match &fetch.outcome {
+                Ok(fetched) => fetched_fact(&fetch, fetched, peer, now, redacted),
+                Err(error) => {
+                    let text = error_text(error, fetch.call.as_ref());
+                    payloads.push(evidence::of_error(moment, &text));
+                    EventKind::CardFailed(CardFailed {
+                        failure: failure_of(error),
+                        status: answer.map(|answer| answer.status),
+                    })
+                }
+            };
+            vec![moment.step(&operation, Some(intent), &links, kind, payloads)]
+        })
+        .await?;
+        if let Some(note) = fetch.note {
+            self.note(Note::CardPlace(note));
+        }
+        let hops = fetch.call.as_ref().map(|call| call.hops.as_slice());
+        let end = hops.and_then(<[_]>::last).map(|hop| hop.to.clone());
+        match fetch.outcome {
+            Ok(Fetched::NotModified(_)) => Ok(None),
+            Ok(Fetched::New { card, .. }) => Ok(Some(Loaded {
+                card: *card,
+                from: end.unwrap_or(fetch.url),
+                cached: false,
+                changed: true,
+            })),
+            Err(error) => Err(self.card_failure(operation, error, fetch.call).into()),
+        }
+    }
+
+    fn card_failure(
+        &self,
+        operation: OperationId,
+        error: FetchError,
+        call: Option<Call>,
+    ) -> Failure {
+        let error = match error {
+            FetchError::Status { url, error } => FetchError::Status {
+                url,
+                error: Box::new(self.clean(&error)),
+            },
+            other @ (FetchError::Request(_)
+            | FetchError::Call { .. }
+            | FetchError::Redirect(_)
+            | FetchError::Card(_)
+            | FetchError::Nowhere { .. }) => other,
+        };
+        Failure::Card {
+            operation,
+            error,
+            cause: call.and_then(|call| call_error(call.reach)),
+        }
+    }
+}
+
+impl Stored {
+    fn loaded(self) -> Loaded {
+        Loaded {
+            card: self.card,
+            from: self.from,
+            cached: true,
+            changed: false,
+        }
+    }
+
+    /// What a search needs of it. Its lifetime was what lies between its confirmation and its end.
+    fn known(&self) -> Known {
+        let body = &self.body;
+        let lifetime_s = body
+            .fresh_until
+            .as_secs()
+            .saturating_sub(body.validated_at.as_secs());
+        let last_modified = body
+            .last_modified
+            .map(|at| httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(at.as_secs())));
+        Known {
+            url: self.from.clone(),
+            caching: Caching {
+                no_store: false,
+                lifetime_s,
+                by_default: false,
+                etag: body.etag.as_ref().map(ToString::to_string),
+                last_modified,
+            },
+        }
+    }
+}
+
+/// The first request of a search, and whether it revalidates.
+fn first_request(
+    peer: &Peer,
+    known: Option<&Known>,
+    extras: &Extras,
+) -> Result<(Request, bool), Refusal> {
+    let search = Discovery::new(&peer.base, known.map(|known| &known.url));
+    let url = search.first().map_or(&peer.base, |first| &first.url);
+    let validators = known
+        .filter(|known| known.url == *url)
+        .map(|known| known.caching.validators())
+        .unwrap_or_default();
+    let request = card_request(url, extras, &validators)?;
+    Ok((request, !validators.is_empty()))
+}
+
+fn links_of(peer: &Peer) -> Links {
+    Links {
+        agent: peer.alias.clone(),
+        ..Links::default()
+    }
+}
+
+fn answer_of(reach: &Reach) -> Option<&Answer> {
+    match reach {
+        Reach::Answered(answer) | Reach::Partial { answer, .. } => Some(answer),
+        Reach::NotSent(_) | Reach::NothingBack(_) => None,
+    }
+}
+
+fn call_error(reach: Reach) -> Option<CallError> {
+    match reach {
+        Reach::NotSent(error) | Reach::NothingBack(error) | Reach::Partial { error, .. } => {
+            Some(error)
+        }
+        Reach::Answered(_) => None,
+    }
+}
+
+fn fetched_fact(
+    fetch: &Fetch,
+    fetched: &Fetched,
+    peer: &Peer,
+    now: Timestamp,
+    redacted: bool,
+) -> EventKind {
+    let (status, caching, card) = match fetched {
+        Fetched::New { card, caching } => {
+            let status = fetch.asked.last().map_or(200, |(_, status)| *status);
+            (status, caching, Some(card))
+        }
+        Fetched::NotModified(caching) => (304, caching, None),
+    };
+    let seconds = |seconds: u64| seconds.saturating_mul(1_000_000);
+    let lifetime_s = if caching.no_store {
+        0
+    } else {
+        caching.lifetime_s
+    };
+    // A tag of a body with a secret in it may be a digest of that secret. And what must not be stored
+    // is not revalidated.
+    let may_validate = !redacted && !caching.no_store;
+    let last_modified = caching.last_modified.as_deref().and_then(|text| {
+        let at = httpdate::parse_http_date(text).ok()?;
+        let since = at.duration_since(UNIX_EPOCH).ok()?;
+        Some(Timestamp::from_micros(seconds(since.as_secs())))
+    });
+    EventKind::CardFetched(CardFetched {
+        status,
+        path: facts::place(fetch.place),
+        url: facts::bare(&fetch.url).unwrap_or_else(|| peer.url.clone()),
+        etag: facts::etag(caching.etag.as_deref()).filter(|_| may_validate),
+        last_modified: last_modified.filter(|_| may_validate),
+        fresh_until: Timestamp::from_micros(now.as_micros().saturating_add(seconds(lifetime_s))),
+        card: card.map(|card| facts::card(card)),
+        violations: card
+            .map(|card| facts::violations(&card.odd))
+            .unwrap_or_default(),
+    })
+}
+
+fn failure_of(error: &FetchError) -> Why {
+    match error {
+        // The request was built before the intent, so this cannot have been sent.
+        FetchError::Request(_) => Why::Unreachable,
+        FetchError::Call { kind, .. } => facts::call_failure(*kind),
+        FetchError::Redirect(_) => Why::RedirectRefused,
+        FetchError::Status { error, .. } => facts::peer_failure(error).0,
+        FetchError::Card(_) => Why::ProtocolViolation,
+        FetchError::Nowhere { .. } => Why::HttpStatus,
+    }
+}
+
+/// The error with its cause, in one line.
+fn error_text(error: &FetchError, call: Option<&Call>) -> String {
+    match call.map(|call| &call.reach) {
+        Some(
+            Reach::NotSent(cause) | Reach::NothingBack(cause) | Reach::Partial { error: cause, .. },
+        ) => format!("{error}: {cause}"),
+        Some(Reach::Answered(_)) | None => error.to_string(),
+    }
+}
+
+/// Whether a card that is known may be used although it could not be revalidated: the agent did not
+/// say that it has none.
+fn is_passing(error: &CommandError) -> bool {
+    let CommandError::Failed(Failure::Card { error, .. }) = error else {
+        return false;
+    };
+    match error {
+        FetchError::Call { kind, .. } => *kind != CallErrorKind::TotalTimeout,
+        FetchError::Status { error, .. } => error.status == 429 || error.status >= 500,
+        FetchError::Request(_)
+        | FetchError::Redirect(_)
+        | FetchError::Card(_)
+        | FetchError::Nowhere { .. } => false,
+    }
+}

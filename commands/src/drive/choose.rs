@@ -1,0 +1,132 @@
+//! Which interface a message goes to, with as few requests as possible.
+//!
+//! What the user registered wins over the card, and then no card is asked for: a call must not need a
+//! fresh card when it knows where to go (C007).
+
+use missive_log::Log;
+use url::Url;
+
+use super::Course;
+use super::card::{Loaded, Want};
+use crate::effect::fetch::FetchError;
+use crate::failure::{CommandError, Failure};
+use crate::interrupt::Interrupt;
+use crate::peer::Peer;
+use crate::refusal::Refusal;
+use crate::run::Missive;
+use crate::wire::card::missing_extensions;
+use crate::wire::negotiate::{Negotiated, Wishes, choose};
+use crate::wire::text::excerpt;
+use crate::wire::version::{Binding, Version};
+
+/// An interface, and the card that it was chosen by.
+#[derive(Debug)]
+pub(crate) struct Chosen {
+    /// The choice, and what else there was.
+    pub(crate) negotiated: Negotiated,
+    /// The card, if there is one.
+    pub(crate) card: Option<Loaded>,
+}
+
+impl Chosen {
+    /// Whether the interface came from a card that was not asked for now.
+    pub(crate) fn is_cached(&self) -> bool {
+        use crate::wire::negotiate::Source;
+        self.negotiated.choice.source == Source::Card
+            && self.card.as_ref().is_some_and(|card| card.cached)
+    }
+}
+
+impl<L: Log> Missive<L> {
+    /// What the user wants of an interface.
+    pub(crate) fn wishes(&self, peer: &Peer, only: Option<Binding>) -> Result<Wishes, Refusal> {
+        let protocol = self.protocol();
+        let text = self.requests().protocol_version.as_ref();
+        let version = match text.or(protocol.version.as_ref()) {
+            None => None,
+            Some(text) => Some(Version::parse(text).ok_or_else(|| Refusal::BadVersion {
+                text: excerpt(text),
+            })?),
+        };
+        let preference = if peer.bindings.is_empty() {
+            protocol.binding_preference.clone()
+        } else {
+            peer.bindings.clone()
+        };
+        Ok(Wishes {
+            overrides: peer.interfaces.clone(),
+            preference,
+            only,
+            version,
+            allow_any_host: false,
+        })
+    }
+
+    /// Chooses, and checks that the agent's required extensions would be declared (C029).
+    pub(crate) async fn choose(
+        &self,
+        course: &mut Course,
+        peer: &Peer,
+        only: Option<Binding>,
+        want: Want,
+        interrupt: &mut Interrupt,
+    ) -> Result<Chosen, CommandError> {
+        let wishes = self.wishes(peer, only)?;
+        // A wish that cannot be met is refused before anything is asked or recorded.
+        if let Some(version) = wishes.version
+            && !version.is_spoken()
+        {
+            let why = crate::wire::negotiate::NoChoice::NotSpoken { version };
+            return Err(Refusal::from(why).into());
+        }
+        if let Some(chosen) = self.without_asking(peer, &wishes).await? {
+            self.check_extensions(peer, &chosen)?;
+            return Ok(chosen);
+        }
+        let card = match self.card(course, peer, want, interrupt).await {
+            Ok(card) => Some(card),
+            // Nobody has a card, and the user said how to speak: the base URL is taken as it is.
+            Err(CommandError::Failed(Failure::Card {
+                error: FetchError::Nowhere { .. },
+                ..
+            })) if only.is_some() || !peer.bindings.is_empty() => None,
+            Err(error) => return Err(error),
+        };
+        let entry = card.as_ref().map(|loaded| (&loaded.card, &loaded.from));
+        let negotiated = choose(&peer.base, entry, &wishes).map_err(Refusal::from)?;
+        let chosen = Chosen { negotiated, card };
+        self.check_extensions(peer, &chosen)?;
+        Ok(chosen)
+    }
+
+    /// The choice, if a registered interface decides it.
+    async fn without_asking(
+        &self,
+        peer: &Peer,
+        wishes: &Wishes,
+    ) -> Result<Option<Chosen>, CommandError> {
+        let wanted = |(binding, _): &(Binding, Url)| {
+            *binding != Binding::Grpc && wishes.only.is_none_or(|only| only == *binding)
+        };
+        if !wishes.overrides.iter().any(wanted) {
+            return Ok(None);
+        }
+        let card = self.known_card(peer).await?;
+        let entry = card.as_ref().map(|loaded| (&loaded.card, &loaded.from));
+        let negotiated = choose(&peer.base, entry, wishes).map_err(Refusal::from)?;
+        Ok(Some(Chosen { negotiated, card }))
+    }
+
+    fn check_extensions(&self, peer: &Peer, chosen: &Chosen) -> Result<(), Refusal> {
+        let Some(loaded) = &chosen.card else {
+            return Ok(());
+        };
+        let declared = self.extras(peer.alias.as_ref()).extensions;
+        let missing = missing_extensions(&loaded.card, &declared);
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let missing = missing.iter().map(|uri| excerpt(uri)).collect();
+        Err(Refusal::ExtensionsRequired { missing })
+    }
+}

@@ -1,0 +1,628 @@
+//! Sending a message: its intent, the one request, and its outcome, whatever that was.
+//!
+//! A message is never sent twice by itself. The one exception sends to another place: when the
+//! interface that a cached card named is not there any more, which proves that nothing was taken, the
+//! card is asked for once more and the message goes where the new card says (C018).
+
+use missive_log::event::facts::{BareUrl, Failure as Why, Shape, Version};
+use missive_log::event::kind::{SendFailed, SendInDoubt, SendResponded};
+use missive_log::event::{ContextId, Draft, EventKind, Links, MessageId, Seq, TaskId};
+use missive_log::{Log, Payload};
+
+use super::card::Want;
+use super::{Course, Done};
+use crate::decide::Moment;
+use crate::decide::send::{Place, SendIntent, place};
+use crate::effect::ask::{AskError, Asked, ask};
+use crate::effect::http::Sent;
+use crate::effect::reach::{Call, CallErrorKind, Reach};
+use crate::evidence;
+use crate::exit::outcome_code;
+use crate::facts;
+use crate::failure::{CommandError, Failure};
+use crate::interrupt::Interrupt;
+use crate::note::Note;
+use crate::peer::{Peer, Target};
+use crate::refusal::Refusal;
+use crate::report::send::{
+    AnswerReport, InterfaceReport, PartReport, RequestReport, ResponseReport, SendReport, outgoing,
+    state_of,
+};
+use crate::run::Missive;
+use crate::wire::answer::{Fault, Reading, Reply};
+use crate::wire::error::ErrorKind;
+use crate::wire::freshness::refresh_due;
+use crate::wire::json::JsonText;
+use crate::wire::message::{Part, SendMessage};
+use crate::wire::negotiate::Choice;
+use crate::wire::request::{Operation, Request, build};
+use crate::wire::text::excerpt;
+use crate::wire::version::Binding;
+
+/// How many violations of one answer are told to the user.
+const NOTES_MAX: usize = 8;
+
+/// `send`.
+#[derive(Clone, Debug)]
+pub struct Send {
+    /// To whom.
+    pub target: Target,
+    /// What.
+    pub parts: Vec<SendPart>,
+    /// A JSON object, sent as the message's metadata.
+    pub metadata: Option<JsonText>,
+    /// The context to continue, or the id of a new one.
+    pub context: Option<String>,
+    /// The task to continue.
+    pub task: Option<TaskId>,
+    /// Other tasks that the message speaks of.
+    pub reference_tasks: Vec<TaskId>,
+    /// Media types that the user can take.
+    pub accepted_output_modes: Vec<String>,
+    /// How many messages of history the answer should hold.
+    pub history_length: Option<u32>,
+    /// Take the task as it is right after it started.
+    pub return_immediately: bool,
+    /// Instead of a new message id.
+    pub message_id: Option<MessageId>,
+    /// Only this binding.
+    pub binding: Option<Binding>,
+    /// Ask for the task until it ends or waits for somebody.
+    pub wait: bool,
+}
+
+/// One part of a message, read already.
+#[derive(Clone, Debug)]
+pub struct SendPart {
+    /// What the peer gets.
+    pub part: Part,
+    /// Which argument it came from, as `send_result` names it.
+    pub source: String,
+    /// How long its content is, before any encoding.
+    pub bytes: u64,
+}
+
+impl Send {
+    /// A message of one text.
+    pub fn text(target: Target, text: &str) -> Self {
+        let part = SendPart {
+            part: Part::text(text),
+            source: "message".to_owned(),
+            bytes: u64::try_from(text.len()).unwrap_or(u64::MAX),
+        };
+        Self {
+            target,
+            parts: vec![part],
+            metadata: None,
+            context: None,
+            task: None,
+            reference_tasks: Vec::new(),
+            accepted_output_modes: Vec::new(),
+            history_length: None,
+            return_immediately: false,
+            message_id: None,
+            binding: None,
+            wait: false,
+        }
+    }
+
+    fn message(&self, id: &MessageId, place: &Place) -> SendMessage {
+        SendMessage {
+            message_id: id.to_string(),
+            context_id: place.context.as_ref().map(ContextId::to_string),
+            task_id: place.task.as_ref().map(TaskId::to_string),
+            reference_task_ids: self.reference_tasks.iter().map(TaskId::to_string).collect(),
+            parts: self.parts.iter().map(|part| part.part.clone()).collect(),
+            metadata: self.metadata.clone(),
+            accepted_output_modes: self.accepted_output_modes.clone(),
+            history_length: self.history_length,
+            return_immediately: self.return_immediately,
+        }
+    }
+
+    fn part_reports(&self) -> Vec<PartReport> {
+        let parts = self.parts.iter();
+        parts
+            .map(|part| outgoing(&part.part, &part.source, part.bytes))
+            .collect()
+    }
+}
+
+/// An interface as a call needs it: the choice, and how the log keeps it.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    /// The interface.
+    pub(crate) choice: Choice,
+    /// Its address as the log keeps it.
+    pub(crate) url: BareUrl,
+    /// The version as the log keeps it.
+    pub(crate) version: Version,
+}
+
+impl Line {
+    pub(crate) fn new(choice: Choice) -> Result<Self, Refusal> {
+        let address = || Refusal::Address {
+            url: excerpt(choice.url.split('?').next().unwrap_or_default()),
+        };
+        let parsed = url::Url::parse(&choice.url).map_err(|_| address())?;
+        Ok(Self {
+            url: facts::bare(&parsed).ok_or_else(address)?,
+            version: facts::version(choice.protocol_version).ok_or_else(address)?,
+            choice,
+        })
+    }
+
+    pub(crate) fn report(&self) -> InterfaceReport {
+        InterfaceReport {
+            binding: self.choice.binding.name(),
+            url: self.url.to_string(),
+            protocol_version: self.version.to_string(),
+            tenant: self.choice.tenant.clone(),
+            source: self.choice.source.name(),
+        }
+    }
+}
+
+/// A message that is about to leave.
+#[derive(Debug)]
+pub(crate) struct Outgoing<'a> {
+    pub(crate) peer: &'a Peer,
+    pub(crate) message_id: &'a MessageId,
+    pub(crate) place: &'a Place,
+    pub(crate) line: Line,
+    pub(crate) operation: Operation,
+    pub(crate) request: Request,
+    pub(crate) request_id: String,
+    pub(crate) parts: usize,
+    pub(crate) attempt: u32,
+    pub(crate) check_task: bool,
+}
+
+/// An answer that can be used.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub(crate) reading: Reading,
+}
+
+/// A message that was not answered well.
+#[derive(Debug)]
+pub(crate) struct Unanswered {
+    pub(crate) error: CommandError,
+    /// Whether nobody listens at the interface.
+    refused: bool,
+    /// The HTTP status of an answer that is no A2A error.
+    status: Option<u16>,
+}
+
+impl From<CommandError> for Unanswered {
+    fn from(error: CommandError) -> Self {
+        Self {
+            error,
+            refused: false,
+            status: None,
+        }
+    }
+}
+
+impl<L: Log> Missive<L> {
+    /// Sends a message and waits for its answer.
+    ///
+    /// # Errors
+    /// A refusal, with nothing of the message recorded; or a failure, which the log knows as well.
+    pub async fn send(
+        &self,
+        command: &Send,
+        interrupt: &mut Interrupt,
+    ) -> Result<Done<SendReport>, CommandError> {
+        let peer = self.peer(&command.target)?;
+        if command.parts.is_empty() {
+            return Err(Refusal::NoParts.into());
+        }
+        let context = command.context.as_deref();
+        let place = place(&self.views(), &peer, context, command.task.as_ref())?;
+        let message_id = match &command.message_id {
+            Some(id) => id.clone(),
+            None => self.new_message_id()?,
+        };
+        let message = command.message(&message_id, &place);
+        let mut course = Course::new(self.ids().operation());
+        let (line, answered) = self
+            .deliver(
+                &mut course,
+                &peer,
+                &place,
+                &message_id,
+                message,
+                command,
+                interrupt,
+            )
+            .await?;
+        let (reading, exit) = if command.wait {
+            self.wait(&mut course, &peer, &line, answered.reading, interrupt)
+                .await?
+        } else {
+            let exit = outcome_code(state_of(&answered.reading));
+            (answered.reading, exit)
+        };
+        self.settle();
+        let report = SendReport {
+            operation_id: course.operation.to_string(),
+            agent: name_of(&peer),
+            interface: line.report(),
+            request: RequestReport {
+                message_id: message_id.to_string(),
+                context_id: place.context.as_ref().map(ContextId::to_string),
+                task_id: place.task.as_ref().map(TaskId::to_string),
+                parts: command.part_reports(),
+            },
+            response: ResponseReport {
+                shape: shape_of(&reading).as_str(),
+            },
+            answer: AnswerReport::of(&reading),
+            sequence: course.newest.0,
+        };
+        Ok(Done { report, exit })
+    }
+
+    fn new_message_id(&self) -> Result<MessageId, CommandError> {
+        MessageId::new(&self.ids().uuid().to_string()).map_err(|_| {
+            Failure::Internal {
+                what: "a UUID is no message id",
+            }
+            .into()
+        })
+    }
+
+    /// Chooses, sends, and sends to another place once if the first one is proven to be gone.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "they are the parts of one message, split to keep `send` readable"
+    )]
+    async fn deliver(
+        &self,
+        course: &mut Course,
+        peer: &Peer,
+        place: &Place,
+        message_id: &MessageId,
+        message: SendMessage,
+        command: &Send,
+        interrupt: &mut Interrupt,
+    ) -> Result<(Line, Answered), CommandError> {
+        let only = command.binding;
+        let chosen = self
+            .choose(course, peer, only, Want::Usable, interrupt)
+            .await?;
+        let cached = chosen.is_cached();
+        let operation = Operation::SendMessage(message);
+        let outgoing = |choice: Choice, attempt: u32| -> Result<Outgoing<'_>, Refusal> {
+            let request_id = self.ids().uuid().to_string();
+            let extras = self.extras(peer.alias.as_ref());
+            let request = build(&choice, &operation, &extras, &request_id)?;
+            self.check_size(&request)?;
+            Ok(Outgoing {
+                peer,
+                message_id,
+                place,
+                line: Line::new(choice)?,
+                operation: operation.clone(),
+                request,
+                request_id,
+                parts: command.parts.len(),
+                attempt,
+                check_task: true,
+            })
+        };
+        let first = outgoing(chosen.negotiated.choice, 1)?;
+        self.note_new(place, &first.line);
+        let unanswered = match self.attempt(course, &first, interrupt).await {
+            Ok(answered) => return Ok((first.line, answered)),
+            Err(unanswered) => unanswered,
+        };
+        if !refresh_due(cached, false, unanswered.refused, unanswered.status) {
+            return Err(unanswered.error);
+        }
+        let again = self
+            .choose(course, peer, only, Want::Newest, interrupt)
+            .await;
+        let Ok(again) = again else {
+            // The first failure is the one that the user should see.
+            return Err(unanswered.error);
+        };
+        let choice = again.negotiated.choice;
+        if is_same_place(&choice, &first.line.choice) {
+            return Err(unanswered.error);
+        }
+        self.note(Note::CardRefreshed);
+        let second = outgoing(choice, 2)?;
+        match self.attempt(course, &second, interrupt).await {
+            Ok(answered) => Ok((second.line, answered)),
+            Err(unanswered) => Err(unanswered.error),
+        }
+    }
+
+    fn note_new(&self, place: &Place, line: &Line) {
+        if let Some(context) = place.context.as_ref().filter(|_| place.is_new) {
+            self.note(Note::NewContext(context.clone()));
+        }
+        if line.choice.foreign_host {
+            self.note(Note::ForeignHost {
+                url: line.url.to_string(),
+            });
+        }
+    }
+
+    pub(crate) fn check_size(&self, request: &Request) -> Result<(), Refusal> {
+        let bytes = request.body.as_ref().map_or(0, Vec::len);
+        let bytes_max = self.qos().request_bytes_max;
+        if u64::try_from(bytes).unwrap_or(u64::MAX) > bytes_max {
+            return Err(Refusal::RequestTooLarge { bytes, bytes_max });
+        }
+        Ok(())
+    }
+
+    /// One request: intent, effect, outcome.
+    pub(crate) async fn attempt(
+        &self,
+        course: &mut Course,
+        outgoing: &Outgoing<'_>,
+        interrupt: &mut Interrupt,
+    ) -> Result<Answered, Unanswered> {
+        let operation = course.operation.clone();
+        let intent = SendIntent {
+            peer: outgoing.peer,
+            operation: &operation,
+            message: outgoing.message_id,
+            place: outgoing.place,
+            choice: &outgoing.line.choice,
+            url: &outgoing.line.url,
+            version: &outgoing.line.version,
+            request: &outgoing.request,
+            parts: outgoing.parts,
+            attempt: outgoing.attempt,
+            check_task: outgoing.check_task,
+        };
+        let links = intent.links();
+        let intent = self.intend(course, &intent).await?;
+        let sent = Sent::default();
+        let asking = ask(
+            self.calls(),
+            outgoing.line.choice.binding,
+            &outgoing.operation,
+            &outgoing.request,
+            &outgoing.request_id,
+            self.deadline(),
+            &sent,
+        );
+        let asked = tokio::select! {
+            biased;
+            asked = asking => Some(asked),
+            () = interrupt.came() => None,
+        };
+        let Some(asked) = asked else {
+            let in_doubt = sent.may_have_left();
+            self.interrupted(course, intent, &links, in_doubt).await?;
+            return Err(CommandError::from(Failure::Interrupted {
+                operation,
+                in_doubt,
+                task: None,
+            })
+            .into());
+        };
+        self.outcome(course, intent, &links, asked).await
+    }
+
+    async fn interrupted(
+        &self,
+        course: &mut Course,
+        intent: Seq,
+        links: &Links,
+        in_doubt: bool,
+    ) -> Result<(), CommandError> {
+        let operation = course.operation.clone();
+        self.conclude(course, intent, |moment| {
+            let kind = unanswered_fact(in_doubt, Why::Interrupted, None);
+            vec![moment.step(&operation, Some(intent), links, kind, Vec::new())]
+        })
+        .await?;
+        Ok(())
+    }
+
+    async fn outcome(
+        &self,
+        course: &mut Course,
+        intent: Seq,
+        links: &Links,
+        asked: Asked,
+    ) -> Result<Answered, Unanswered> {
+        let operation = course.operation.clone();
+        self.conclude(course, intent, |moment| {
+            vec![outcome_draft(
+                moment,
+                course_step(&operation, intent, links),
+                &asked,
+            )]
+        })
+        .await?;
+        let Asked { call, meaning } = asked;
+        match meaning {
+            Ok(reading) => {
+                self.note_violations(&reading);
+                Ok(Answered { reading })
+            }
+            Err(error) => Err(self.unanswered(operation, error, call)),
+        }
+    }
+
+    pub(crate) fn note_violations(&self, reading: &Reading) {
+        for violation in reading.odd.as_slice().iter().take(NOTES_MAX) {
+            let text = self.redactor().clean(&violation.to_string());
+            self.note(Note::Violation(text));
+        }
+    }
+
+    fn unanswered(
+        &self,
+        operation: missive_log::event::OperationId,
+        error: AskError,
+        call: Call,
+    ) -> Unanswered {
+        let (mut refused, mut status) = (false, None);
+        let failure = match error {
+            AskError::Fault(Fault::Peer(error)) => {
+                status = (error.kind == ErrorKind::HttpStatus).then_some(error.status);
+                let error = Box::new(self.clean(&error));
+                Failure::Peer { operation, error }
+            }
+            AskError::Fault(error @ Fault::Broken { .. }) => Failure::Broken { operation, error },
+            AskError::Redirect(error) => Failure::Redirect { operation, error },
+            AskError::NotSent(_) | AskError::InDoubt(_) => match call.reach {
+                Reach::NotSent(error) => {
+                    refused = error.kind == CallErrorKind::ConnectRefused;
+                    Failure::NotSent { operation, error }
+                }
+                Reach::NothingBack(error) | Reach::Partial { error, .. } => {
+                    Failure::InDoubt { operation, error }
+                }
+                Reach::Answered(_) => Failure::Internal {
+                    what: "an answered message counts as unanswered",
+                },
+            },
+        };
+        Unanswered {
+            error: failure.into(),
+            refused,
+            status,
+        }
+    }
+}
+
+/// The common part of a step: operation, intent, links.
+type Step<'a> = (&'a missive_log::event::OperationId, Seq, &'a Links);
+
+fn course_step<'a>(
+    operation: &'a missive_log::event::OperationId,
+    intent: Seq,
+    links: &'a Links,
+) -> Step<'a> {
+    (operation, intent, links)
+}
+
+fn outcome_draft(moment: &Moment<'_>, step: Step<'_>, asked: &Asked) -> Draft {
+    let (operation, intent, links) = step;
+    let mut links = links.clone();
+    let mut payloads = payloads_of(moment, &asked.call);
+    let status = status_of(&asked.call);
+    let kind = match &asked.meaning {
+        Ok(reading) => responded(reading, status.unwrap_or(0), &mut links),
+        Err(error) => {
+            payloads.push(evidence::of_error(moment, &words(error, &asked.call)));
+            failed(error, status)
+        }
+    };
+    moment.step(operation, Some(intent), &links, kind, payloads)
+}
+
+/// The answer's payloads, as far as it came.
+pub(super) fn payloads_of(moment: &Moment<'_>, call: &Call) -> Vec<Payload> {
+    match &call.reach {
+        Reach::Answered(answer) | Reach::Partial { answer, .. } => {
+            evidence::of_answer(moment, answer)
+        }
+        Reach::NotSent(_) | Reach::NothingBack(_) => Vec::new(),
+    }
+}
+
+/// The HTTP status, if the answer had begun.
+pub(super) fn status_of(call: &Call) -> Option<u16> {
+    match &call.reach {
+        Reach::Answered(answer) | Reach::Partial { answer, .. } => Some(answer.status),
+        Reach::NotSent(_) | Reach::NothingBack(_) => None,
+    }
+}
+
+/// An error with its cause, in one line.
+pub(super) fn words(error: &AskError, call: &Call) -> String {
+    match &call.reach {
+        Reach::NotSent(cause) | Reach::NothingBack(cause) | Reach::Partial { error: cause, .. } => {
+            format!("{error}: {cause}")
+        }
+        Reach::Answered(_) => error.to_string(),
+    }
+}
+
+fn responded(reading: &Reading, status: u16, links: &mut Links) -> EventKind {
+    let mut fact = SendResponded {
+        status,
+        shape: shape_of(reading),
+        message: None,
+        task: None,
+        violations: facts::violations(&reading.odd),
+    };
+    let (context, task) = match &reading.reply {
+        Reply::Task(task) => {
+            fact.task = facts::task(task);
+            (task.context_id.as_deref(), task.task_id.as_deref())
+        }
+        Reply::Message(message) => {
+            let id = message.message_id.as_deref();
+            fact.message = id.and_then(|id| MessageId::new(id).ok());
+            (message.context_id.as_deref(), message.task_id.as_deref())
+        }
+        Reply::Tasks { .. } => (None, None),
+    };
+    if let Some(context) = facts::context(context) {
+        links.context = Some(context);
+    }
+    if let Some(task) = task.and_then(|id| TaskId::new(id).ok()) {
+        links.task = Some(task);
+    }
+    EventKind::SendResponded(fact)
+}
+
+fn failed(error: &AskError, status: Option<u16>) -> EventKind {
+    let (failure, error) = match error {
+        AskError::InDoubt(kind) => {
+            return unanswered_fact(true, facts::call_failure(*kind), status);
+        }
+        AskError::NotSent(kind) => (facts::call_failure(*kind), None),
+        AskError::Redirect(_) => (Why::RedirectRefused, None),
+        AskError::Fault(Fault::Peer(error)) => facts::peer_failure(error),
+        AskError::Fault(Fault::Broken { .. }) => (Why::ProtocolViolation, None),
+    };
+    EventKind::SendFailed(SendFailed {
+        failure,
+        status,
+        error,
+    })
+}
+
+fn unanswered_fact(in_doubt: bool, failure: Why, status: Option<u16>) -> EventKind {
+    if in_doubt {
+        EventKind::SendInDoubt(SendInDoubt { failure, status })
+    } else {
+        EventKind::SendFailed(SendFailed {
+            failure,
+            status,
+            error: None,
+        })
+    }
+}
+
+fn shape_of(reading: &Reading) -> Shape {
+    match reading.reply {
+        Reply::Task(_) | Reply::Tasks { .. } => Shape::Task,
+        Reply::Message(_) => Shape::Message,
+    }
+}
+
+/// The alias, or the URL that was named.
+pub(crate) fn name_of(peer: &Peer) -> String {
+    match &peer.alias {
+        Some(alias) => alias.to_string(),
+        None => peer.url.to_string(),
+    }
+}
+
+fn is_same_place(left: &Choice, right: &Choice) -> bool {
+    (left.binding, &left.url, &left.tenant) == (right.binding, &right.url, &right.tenant)
+}

@@ -1,0 +1,47 @@
+//! What a user should know although the command goes on.
+//!
+//! Notes are words for stderr. They quote peers only as excerpts.
+
+use std::fmt;
+
+use missive_log::event::ContextId;
+
+/// Something worth a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// The context was not known and begins with this message.
+    NewContext(ContextId),
+    /// The card was found elsewhere than it should be.
+    CardPlace(String),
+    /// The card could not be revalidated, so the one that is known is used.
+    StaleCard(String),
+    /// The interface is on another host than the card.
+    ForeignHost {
+        /// The interface's address, without a query.
+        url: String,
+    },
+    /// The card was fetched again, since the interface that it named is not there any more.
+    CardRefreshed,
+    /// The peer broke A2A, and its answer could be used all the same.
+    Violation(String),
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NewContext(context) => write!(f, "context {context} is new"),
+            Self::CardPlace(text) => f.write_str(text),
+            Self::StaleCard(why) => write!(
+                f,
+                "the card could not be revalidated, so the known one is used: {why}"
+            ),
+            Self::ForeignHost { url } => {
+                write!(f, "the interface {url} is on another host than the card")
+            }
+            Self::CardRefreshed => f.write_str(
+                "the card was fetched again, since the interface that it named is not there any more",
+            ),
+            Self::Violation(what) => write!(f, "the agent breaks A2A: {what}"),
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! `agent_*`.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::raw;
+use super::send::InterfaceReport;
+use crate::wire::card::{Capabilities, Card, Skill};
+use crate::wire::negotiate::Considered;
+
+/// `agent_add`, `agent_show`, `agent_rename`, `agent_remove`, `agent_refresh`.
+#[derive(Clone, Debug, Serialize)]
+pub struct AgentReport {
+    /// The agent.
+    pub agent: AgentView,
+    /// What it was called before a rename.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub previous_alias: Option<String>,
+    /// Whether a refresh brought another card than the known one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changed: Option<bool>,
+    /// The event that says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sequence: Option<u64>,
+}
+
+/// `agent_list`.
+#[derive(Clone, Debug, Serialize)]
+pub struct AgentsReport {
+    /// Every agent that can be spoken to, by alias.
+    pub agents: Vec<AgentView>,
+}
+
+/// An agent.
+#[derive(Clone, Debug, Serialize)]
+pub struct AgentView {
+    /// Its alias.
+    pub alias: String,
+    /// Its base URL.
+    pub base_url: String,
+    /// Its labels, sorted.
+    pub tags: Vec<String>,
+    /// A person's remark.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notes: Option<String>,
+    /// A person's further facts.
+    pub metadata: BTreeMap<String, String>,
+    /// `registered` or `config`.
+    pub source: &'static str,
+    /// The name of its credential in the configuration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auth_ref: Option<String>,
+    /// Interfaces that the user gave.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interfaces: Vec<GivenInterface>,
+    /// The user's order of bindings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub binding_preference: Vec<&'static str>,
+    /// The cached card.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub card: Option<CardView>,
+}
+
+/// An interface that the user gave.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GivenInterface {
+    /// How.
+    pub binding: &'static str,
+    /// Where.
+    pub url: String,
+}
+
+/// A cached card, in short.
+#[derive(Clone, Debug, Serialize)]
+pub struct CardView {
+    /// When it came or was last confirmed.
+    pub fetched: String,
+    /// Its entity tag.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub etag: Option<String>,
+    /// Until when it is used without asking again.
+    pub fresh_until: String,
+    /// The exact place that answered.
+    pub url: String,
+    /// Which path that is: `well_known`, `legacy`, `origin_root` or `legacy_origin_root`.
+    pub path: &'static str,
+    /// What the agent calls itself.
+    pub name: String,
+    /// Its own version.
+    pub version: String,
+    /// What it says about itself.
+    pub description: String,
+    /// The organisation that runs it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+}
+
+/// `agent_inspect`.
+#[derive(Clone, Debug, Serialize)]
+pub struct InspectReport {
+    /// The agent.
+    pub agent: AgentView,
+    /// The interface that calls go to, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selected_interface: Option<SelectedInterface>,
+    /// Why no interface can be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_interface: Option<String>,
+    /// Every interface, in the order in which they were looked at.
+    pub interfaces: Vec<ConsideredInterface>,
+    /// Optional operations.
+    pub capabilities: CapabilitiesView,
+    /// What it can do.
+    pub skills: Vec<SkillView>,
+    /// Media types that it takes.
+    pub input_modes: Vec<String>,
+    /// Media types that it gives.
+    pub output_modes: Vec<String>,
+    /// The names of its security schemes.
+    pub security_schemes: Vec<String>,
+    /// Whether it asks for one of them.
+    pub security_required: bool,
+    /// What is known of its signatures.
+    pub signature: SignatureView,
+    /// Where the card breaks A2A, in words that quote it.
+    pub violations: Vec<String>,
+    /// The card exactly as it is stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raw: Option<Box<RawValue>>,
+}
+
+/// The interface that calls go to.
+#[derive(Clone, Debug, Serialize)]
+pub struct SelectedInterface {
+    /// Which.
+    #[serde(flatten)]
+    pub interface: InterfaceReport,
+    /// Why this one.
+    pub reason: String,
+}
+
+/// An interface that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ConsideredInterface {
+    /// Verbatim.
+    pub binding: String,
+    /// Without a query.
+    pub url: String,
+    /// Verbatim.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protocol_version: Option<String>,
+    /// `override`, `card` or `direct`.
+    pub source: &'static str,
+    /// Whether calls go to it.
+    pub selected: bool,
+    /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+    /// Whether the entry itself is defective.
+    pub defect: bool,
+}
+
+/// Optional operations.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CapabilitiesView {
+    /// Streams.
+    pub streaming: bool,
+    /// Pushes.
+    pub push_notifications: bool,
+    /// Has an extended card.
+    pub extended_agent_card: bool,
+    /// Extensions.
+    pub extensions: Vec<ExtensionView>,
+}
+
+/// An extension.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExtensionView {
+    /// Its identity.
+    pub uri: String,
+    /// Whether every request must declare it.
+    pub required: bool,
+}
+
+/// A skill.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SkillView {
+    /// Its id.
+    pub id: String,
+    /// Free text.
+    pub name: String,
+    /// Free text.
+    pub description: String,
+    /// Keywords.
+    pub tags: Vec<String>,
+}
+
+/// What is known of a card's signatures. This release checks none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct SignatureView {
+    /// `absent` or `unchecked`.
+    pub status: &'static str,
+    /// How many there are.
+    pub count: usize,
+}
+
+impl InspectReport {
+    /// What a card says; the interfaces are put in by the caller.
+    pub(crate) fn of(agent: AgentView, card: &Card, bytes: &[u8]) -> Self {
+        let skills = card.skills.iter().map(skill);
+        let violations = card.odd.as_slice().iter();
+        Self {
+            agent,
+            selected_interface: None,
+            no_interface: None,
+            interfaces: Vec::new(),
+            capabilities: capabilities(&card.capabilities),
+            skills: skills.collect(),
+            input_modes: card.input_modes.clone(),
+            output_modes: card.output_modes.clone(),
+            security_schemes: card.security_schemes.clone(),
+            security_required: card.security_required,
+            signature: SignatureView {
+                status: if card.signatures == 0 {
+                    "absent"
+                } else {
+                    "unchecked"
+                },
+                count: card.signatures,
+            },
+            violations: violations.map(ToString::to_string).collect(),
+            raw: std::str::from_utf8(bytes)
+                .ok()
+                .and_then(|text| raw(text.trim_start_matches('\u{feff}'))),
+        }
+    }
+}
+
+fn capabilities(read: &Capabilities) -> CapabilitiesView {
+    let extensions = read.extensions.iter().map(|extension| ExtensionView {
+        uri: extension.uri.clone(),
+        required: extension.required,
+    });
+    CapabilitiesView {
+        streaming: read.streaming,
+        push_notifications: read.push_notifications,
+        extended_agent_card: read.extended_card,
+        extensions: extensions.collect(),
+    }
+}
+
+fn skill(read: &Skill) -> SkillView {
+    SkillView {
+        id: read.id.clone(),
+        name: read.name.clone(),
+        description: read.description.clone(),
+        tags: read.tags.clone(),
+    }
+}
+
+/// An interface that was looked at.
+pub(crate) fn considered(entry: &Considered) -> ConsideredInterface {
+    ConsideredInterface {
+        binding: entry.binding.clone(),
+        url: entry.url.split('?').next().unwrap_or_default().to_owned(),
+        protocol_version: entry.protocol_version.clone(),
+        source: entry.source.name(),
+        selected: entry.refused.is_none(),
+        refused: entry.refused.clone(),
+        defect: entry.defect,
+    }
+}

@@ -1,0 +1,184 @@
+//! Sending, when the peer behaves.
+
+use missive_fixtures::{EchoAgent, Setup};
+use missive_log::event::EventKind;
+
+use super::{World, patient, py};
+use crate::wire::version::Binding;
+use crate::{Exit, Send, Target};
+
+#[tokio::test]
+async fn a_message_is_an_intent_an_effect_and_an_outcome() {
+    for binding in [Binding::HttpJson, Binding::JsonRpc] {
+        let agent = EchoAgent::start();
+        let world = World::new().with_agent(&agent.url()).await;
+        let missive = world.missive();
+        let mut command = Send::text(py(), "echo hi");
+        command.binding = Some(binding);
+
+        let done = missive.send(&command, &mut patient()).await.unwrap();
+
+        assert_eq!(
+            (done.exit, done.report.answer.text.as_str()),
+            (Exit::Done, "hi")
+        );
+        assert_eq!(
+            world.kinds().await,
+            [
+                "a2a.card.requested",
+                "a2a.card.fetched",
+                "a2a.send.requested",
+                "a2a.send.responded"
+            ]
+        );
+        let events = world.events().await;
+        let [intent, outcome] = &events[events.len() - 2..] else {
+            panic!()
+        };
+        assert_eq!(outcome.cause, Some(intent.seq));
+        assert_eq!(done.report.sequence, outcome.seq.0);
+        assert!(matches!(&intent.kind, EventKind::SendRequested(facts) if facts.attempt == 1));
+        assert!(intent.payloads.iter().all(|payload| payload.redacted == 0));
+        assert_eq!(agent.messages().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn the_report_has_the_fields_that_scripts_rely_on() {
+    let agent = EchoAgent::start();
+    let world = World::new().with_agent(&agent.url()).await;
+
+    let done = world
+        .missive()
+        .send(&Send::text(py(), "task report"), &mut patient())
+        .await
+        .unwrap();
+
+    let shown = serde_json::to_string(&done.report).unwrap();
+    insta::assert_snapshot!(shown.replace(&agent.url(), "<agent>"), @r#"{"operation_id":"01a230f0-89c0-7e8c-91e8-57e7e064cd4c","agent":"py","interface":{"binding":"http+json","url":"<agent>/rest","protocol_version":"1.0","source":"card"},"request":{"message_id":"01a230f0-89c0-7e90-a7ae-0f42afb108cf","parts":[{"kind":"text","source":"message","bytes":11}]},"response":{"shape":"task"},"task_id":"task-2","context_id":"context-1","state":"completed","text":"report","artifacts":[{"artifact_id":"artifact-4","name":"task","parts":[{"kind":"text","bytes":6}],"text":"report"}],"raw":{"artifacts":[{"artifactId":"artifact-4","name":"task","parts":[{"text":"report"}]}],"contextId":"context-1","history":[{"contextId":"context-1","messageId":"01a230f0-89c0-7e90-a7ae-0f42afb108cf","parts":[{"text":"task report"}],"role":"ROLE_USER","taskId":"task-2"}],"id":"task-2","status":{"state":"TASK_STATE_COMPLETED","timestamp":"2026-01-02T03:00:00.005Z"}},"sequence":7}"#);
+}
+
+#[tokio::test]
+async fn the_state_of_the_task_decides_how_the_command_ends() {
+    let agent = EchoAgent::start();
+    let world = World::new().with_agent(&agent.url()).await;
+    let missive = world.missive();
+    let mut ends = Vec::new();
+
+    for text in ["task x", "ask", "auth", "fail", "reject"] {
+        let done = missive
+            .send(&Send::text(py(), text), &mut patient())
+            .await
+            .unwrap();
+        ends.push(format!(
+            "{text}: {} {}",
+            done.exit.number(),
+            done.report.answer.state.unwrap_or_default()
+        ));
+    }
+
+    insta::assert_snapshot!(ends.join("\n"), @r"
+    task x: 0 completed
+    ask: 83 input_required
+    auth: 84 auth_required
+    fail: 80 failed
+    reject: 85 rejected
+    ");
+}
+
+#[tokio::test]
+async fn waiting_asks_for_the_task_until_it_ends() {
+    let agent = EchoAgent::start();
+    let world = World::new().with_agent(&agent.url()).await;
+    let mut command = Send::text(py(), "slow 2");
+    command.return_immediately = true;
+    command.wait = true;
+
+    let done = world
+        .missive()
+        .send(&command, &mut patient())
+        .await
+        .unwrap();
+
+    assert_eq!(done.exit, Exit::Done);
+    assert_eq!(done.report.answer.state.as_deref(), Some("completed"));
+    let kinds = world.kinds().await;
+    let polls = kinds
+        .iter()
+        .filter(|kind| *kind == "a2a.call.responded")
+        .count();
+    assert_eq!(
+        polls,
+        agent
+            .peer()
+            .requests()
+            .iter()
+            .filter(|seen| seen.path.starts_with("/rest/tasks/"))
+            .count()
+    );
+    assert_eq!(kinds.last().map(String::as_str), Some("a2a.task.updated"));
+}
+
+#[tokio::test]
+async fn a_url_serves_for_one_call_and_registers_nothing() {
+    let agent = EchoAgent::start();
+    let world = World::new();
+    let missive = world.missive();
+
+    let done = missive
+        .send(
+            &Send::text(Target::Url(agent.url()), "echo hi"),
+            &mut patient(),
+        )
+        .await
+        .unwrap();
+
+    assert_eq!(done.report.agent, agent.url());
+    assert_eq!(done.report.interface.source, "card");
+    assert!(missive.agent_list().await.unwrap().report.agents.is_empty());
+    assert!(
+        world
+            .events()
+            .await
+            .iter()
+            .all(|event| event.links.agent.is_none())
+    );
+}
+
+#[tokio::test]
+async fn tenant_token_extension_and_version_go_with_every_request_and_no_secret_is_stored() {
+    let agent = EchoAgent::with(Setup {
+        tenant: Some("a/b".to_owned()),
+        bearer: Some("hunter2-token".to_owned()),
+        required_extension: Some("https://x.example/ext".to_owned()),
+        ..Setup::default()
+    });
+    let mut world = World::new()
+        .with_token("hunter2-token")
+        .with_agent(&agent.url())
+        .await;
+    world.requests.extensions = vec!["https://x.example/ext".to_owned()];
+    world.credentials.headers = vec![(
+        "X-Short".to_owned(),
+        crate::secret::Secret::new("abc".to_owned()),
+    )];
+    let mut command = Send::text(py(), "slow 1");
+    command.return_immediately = true;
+    command.wait = true;
+
+    let done = world
+        .missive()
+        .send(&command, &mut patient())
+        .await
+        .unwrap();
+
+    assert_eq!(done.report.interface.tenant.as_deref(), Some("a/b"));
+    for seen in agent.peer().requests() {
+        assert_eq!(seen.header("a2a-version"), Some("1.0"), "{seen:?}");
+        assert_eq!(seen.header("authorization"), Some("Bearer hunter2-token"));
+        assert_eq!(seen.header("x-short"), Some("abc"));
+    }
+    let stored = world.stored().await;
+    assert!(!stored.contains("hunter2"));
+    assert!(stored.contains("X-Short: [redacted:"), "{stored}");
+}
