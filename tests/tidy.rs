@@ -65,6 +65,9 @@ impl Tree {
     }
 
     fn take_in(&mut self, top: &Path, path: &Path) {
+        if path.ends_with("target") {
+            return; // What a build leaves behind.
+        }
         if path.is_dir() {
             for entry in std::fs::read_dir(path).expect("a folder of the repository is readable") {
                 self.take_in(

@@ -388,7 +388,15 @@ impl IntegrityFault {
                 (facts.witnessed, facts.witnessed_link) == (witnessed.seq, witnessed.link)
                     && (facts.found, facts.found_link) == (found.seq, found.link)
             }
-            _ => self
+            Self::Chain(_)
+            | Self::OtherLog { .. }
+            | Self::Gone { .. }
+            | Self::Unreadable { .. }
+            | Self::Thread { .. }
+            | Self::Time { .. }
+            | Self::PayloadMissing { .. }
+            | Self::PayloadChanged { .. }
+            | Self::Store { .. } => self
                 .first_bad()
                 .is_none_or(|bad| facts.found < bad && bad <= facts.witnessed),
         }
@@ -403,7 +411,16 @@ impl IntegrityFault {
                 seq: facts.witnessed,
                 link: facts.witnessed_link,
             },
-            _ => head,
+            Self::Chain(_)
+            | Self::OtherLink { .. }
+            | Self::OtherLog { .. }
+            | Self::Gone { .. }
+            | Self::Unreadable { .. }
+            | Self::Thread { .. }
+            | Self::Time { .. }
+            | Self::PayloadMissing { .. }
+            | Self::PayloadChanged { .. }
+            | Self::Store { .. } => head,
         }
     }
 }

@@ -139,7 +139,7 @@ impl Check {
         &mut self,
         record: Inspected,
         progress: &mut Progress,
-    ) -> Result<(), IntegrityFault> {
+    ) -> Result<(), Box<IntegrityFault>> {
         let seq = record.seq;
         let lost = self
             .known
@@ -159,7 +159,7 @@ impl Check {
         }
         if let Err(fault) = self.chain.take(seq, record.digest, Some(record.link)) {
             if !lost {
-                return Err(fault.into());
+                return Err(IntegrityFault::from(fault).into());
             }
             self.chain.jump(Anchor {
                 seq,
@@ -173,15 +173,16 @@ impl Check {
                 seq,
                 stored: record.prev,
                 found,
-            });
+            }
+            .into());
         }
         match record.fault {
-            Some(fault) if !lost => return Err(fault),
+            Some(fault) if !lost => return Err(fault.into()),
             Some(_) => progress.missing += 1,
             None => {}
         }
         if record.at < self.at && !lost {
-            return Err(IntegrityFault::Time { seq });
+            return Err(IntegrityFault::Time { seq }.into());
         }
         self.at = record.at;
         progress.events += 1;
@@ -400,7 +401,11 @@ impl Fold {
             if self.fault.is_some() {
                 return;
             }
-            self.fault = self.check.take(record, &mut self.progress).err();
+            self.fault = self
+                .check
+                .take(record, &mut self.progress)
+                .err()
+                .map(|fault| *fault);
         }
     }
 

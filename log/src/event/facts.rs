@@ -182,23 +182,23 @@ stored_enum!(
 stored_enum!(
     /// The A2A errors, by `ErrorInfo.reason` (specification section 5.4), and the JSON-RPC ones.
     A2aError {
-        /// TASK_NOT_FOUND.
+        /// `TASK_NOT_FOUND`.
         TaskNotFound = "task_not_found",
-        /// TASK_NOT_CANCELABLE.
+        /// `TASK_NOT_CANCELABLE`.
         TaskNotCancelable = "task_not_cancelable",
-        /// PUSH_NOTIFICATION_NOT_SUPPORTED.
+        /// `PUSH_NOTIFICATION_NOT_SUPPORTED`.
         PushNotificationNotSupported = "push_notification_not_supported",
-        /// UNSUPPORTED_OPERATION.
+        /// `UNSUPPORTED_OPERATION`.
         UnsupportedOperation = "unsupported_operation",
-        /// CONTENT_TYPE_NOT_SUPPORTED.
+        /// `CONTENT_TYPE_NOT_SUPPORTED`.
         ContentTypeNotSupported = "content_type_not_supported",
-        /// INVALID_AGENT_RESPONSE.
+        /// `INVALID_AGENT_RESPONSE`.
         InvalidAgentResponse = "invalid_agent_response",
-        /// EXTENDED_AGENT_CARD_NOT_CONFIGURED.
+        /// `EXTENDED_AGENT_CARD_NOT_CONFIGURED`.
         ExtendedAgentCardNotConfigured = "extended_agent_card_not_configured",
-        /// EXTENSION_SUPPORT_REQUIRED.
+        /// `EXTENSION_SUPPORT_REQUIRED`.
         ExtensionSupportRequired = "extension_support_required",
-        /// VERSION_NOT_SUPPORTED.
+        /// `VERSION_NOT_SUPPORTED`.
         VersionNotSupported = "version_not_supported",
         /// Bad JSON (-32700).
         ParseError = "parse_error",

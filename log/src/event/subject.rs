@@ -83,7 +83,7 @@ impl Serialize for Subject {
 
 impl<'de> Deserialize<'de> for Subject {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserialize_text(deserializer, |text| text.parse())
+        deserialize_text(deserializer, str::parse)
     }
 }
 

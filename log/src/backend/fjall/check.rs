@@ -15,40 +15,42 @@ use crate::verify::{Check, Inspected, Progress};
 pub(super) fn against(
     store: &Store,
     head: Head,
-    heard: &Heard,
+    said: &Heard,
     clean: bool,
 ) -> Option<IntegrityFault> {
-    for witnessed in [heard.inside, heard.outside]
+    for witnessed in [said.inside, said.outside]
         .into_iter()
         .flatten()
-        .map(|heard| heard.head)
+        .map(|testimony| testimony.head)
     {
         if let Err(fault) = against_witness(store, head, witnessed) {
-            return Some(fault);
+            return Some(*fault);
         }
     }
     if clean {
         return None;
     }
-    let flushed = heard
+    let flushed = said
         .inside
-        .map_or(Seq::ZERO, |heard| heard.flushed)
+        .map_or(Seq::ZERO, |testimony| testimony.flushed)
         .min(head.seq);
-    tail(store, head, flushed).err()
+    tail(store, head, flushed).err().map(|fault| *fault)
 }
 
-fn against_witness(store: &Store, head: Head, witnessed: Head) -> Result<(), IntegrityFault> {
+fn against_witness(store: &Store, head: Head, witnessed: Head) -> Result<(), Box<IntegrityFault>> {
     if witnessed.log != head.log {
         return Err(IntegrityFault::OtherLog {
             witnessed,
             found: head.log,
-        });
+        }
+        .into());
     }
     if witnessed.seq > head.seq {
         return Err(IntegrityFault::Shorter {
             witnessed,
             found: head,
-        });
+        }
+        .into());
     }
     let link = if witnessed.seq == head.seq {
         head.link
@@ -59,7 +61,7 @@ fn against_witness(store: &Store, head: Head, witnessed: Head) -> Result<(), Int
         match record {
             Some(record) => record.link,
             // Places that a re-anchoring left empty were never witnessed.
-            None => return Err(missing(witnessed.seq)),
+            None => return Err(missing(witnessed.seq).into()),
         }
     };
     if link != witnessed.link {
@@ -67,12 +69,13 @@ fn against_witness(store: &Store, head: Head, witnessed: Head) -> Result<(), Int
             witnessed,
             found: link,
             head,
-        });
+        }
+        .into());
     }
     Ok(())
 }
 
-fn tail(store: &Store, head: Head, flushed: Seq) -> Result<(), IntegrityFault> {
+fn tail(store: &Store, head: Head, flushed: Seq) -> Result<(), Box<IntegrityFault>> {
     let start = match store.record(flushed).map_err(|damage| as_fault(&damage))? {
         Some(record) => Head {
             log: head.log,
@@ -88,7 +91,7 @@ fn tail(store: &Store, head: Head, flushed: Seq) -> Result<(), IntegrityFault> {
             .records(after, head.seq, READ_RECORDS_MAX / 4)
             .map_err(|damage| as_fault(&damage))?;
         let Some(last) = records.last().map(|record| record.seq) else {
-            return Err(missing(after.next()));
+            return Err(missing(after.next()).into());
         };
         let mut rows = Vec::new();
         let mut place = (after, u16::MAX);
@@ -114,7 +117,7 @@ fn tail(store: &Store, head: Head, flushed: Seq) -> Result<(), IntegrityFault> {
 }
 
 /// The thread and the subject of an event must be remembered at its place or later.
-fn remembered(store: &Store, record: &Record) -> Result<(), IntegrityFault> {
+fn remembered(store: &Store, record: &Record) -> Result<(), Box<IntegrityFault>> {
     let Ok(event) = record.decode() else {
         return Ok(());
     };
@@ -135,7 +138,8 @@ fn remembered(store: &Store, record: &Record) -> Result<(), IntegrityFault> {
                 seq: record.seq,
                 stored: newest,
                 found: record.seq,
-            });
+            }
+            .into());
         }
     }
     Ok(())

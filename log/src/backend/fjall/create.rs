@@ -11,6 +11,7 @@ use crate::contract::{Head, IntegrityFault, Record};
 use crate::event::kind::LogCreated;
 use crate::event::{EventKind, Seq};
 use crate::seam::Ids;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,8 +32,8 @@ pub(super) fn open(folder: &LogFolder, ids: &Ids) -> Result<OpenedLog, OpenError
         Some(database) => database,
         None => begin(folder, ids)?,
     };
-    let heard = Heard::of(folder, None)?;
-    let clean = match heard.inside.and_then(|heard| heard.clean) {
+    let testimony = Heard::of(folder, None)?;
+    let clean = match testimony.inside.and_then(|said| said.clean) {
         Some(journals) => journals == fingerprint(&database)?,
         None => false,
     };
@@ -42,7 +43,7 @@ pub(super) fn open(folder: &LogFolder, ids: &Ids) -> Result<OpenedLog, OpenError
     let store = open_isolated(&database)?;
     let (first, last) = ends(&store).map_err(|damage| unreadable(&damage))?;
     let (Some(first), Some(last)) = (first, last) else {
-        let witnessed = heard.newest().map(|heard| heard.head);
+        let witnessed = testimony.newest().map(|said| said.head);
         return Err(OpenError::Integrity(Arc::new(match witnessed {
             Some(witnessed) => IntegrityFault::Gone { witnessed },
             None => IntegrityFault::Store {
@@ -58,18 +59,18 @@ pub(super) fn open(folder: &LogFolder, ids: &Ids) -> Result<OpenedLog, OpenError
     };
     let at = last.decode().map(|event| event.at).unwrap_or_default();
     // The outside witness is asked again by the log that is really there.
-    let heard = Heard {
+    let testimony = Heard {
         outside: Heard::of(folder, Some(head.log))?.outside,
-        ..heard
+        ..testimony
     };
     let fault = match noted_fault(folder)? {
         Some(noted) => Some(noted),
-        None => check::against(&store, head, &heard, clean),
+        None => check::against(&store, head, &testimony, clean),
     };
     if fault.is_none() {
         folder.drop_kept_journals()?;
     }
-    let witness = rejoin(folder, head, &heard, fault.is_none())?;
+    let witness = rejoin(folder, head, &testimony, fault.is_none())?;
     let journal_bytes = journals(&database)?
         .iter()
         .filter_map(|journal| journal.metadata().ok())
@@ -120,14 +121,14 @@ fn begin(folder: &LogFolder, ids: &Ids) -> Result<PathBuf, OpenError> {
 fn rejoin(
     folder: &LogFolder,
     head: Head,
-    heard: &Heard,
+    testimony: &Heard,
     trusted: bool,
 ) -> Result<Witness, OpenError> {
-    let said = heard.inside.or(heard.outside);
+    let said = testimony.inside.or(testimony.outside);
     let said = said.unwrap_or_else(|| Testimony::new(folder, head));
     let mut witness = Witness::open(folder, said)?;
-    let behind =
-        heard.inside.is_none_or(|h| h.head != head) || heard.outside.is_none_or(|h| h.head != head);
+    let behind = testimony.inside.is_none_or(|h| h.head != head)
+        || testimony.outside.is_none_or(|h| h.head != head);
     if trusted && behind {
         witness.say(|said| said.head = head)?;
     }
@@ -144,14 +145,15 @@ fn needed_format(store: &Store, first: &Record) -> Result<u32, OpenError> {
     let marked = marked
         .and_then(|value| value.as_ref().try_into().ok())
         .map(u32::from_be_bytes);
-    let created = match first.decode().map(|event| event.kind) {
-        Ok(EventKind::LogCreated(LogCreated { format, .. })) => format,
-        Ok(_) | Err(_) => {
-            return Err(OpenError::NewerFormat {
-                found: marked.unwrap_or(0),
-                ours: FORMAT,
-            });
-        }
+    let kind = first.decode().map(|event| event.kind);
+    let Ok(EventKind::LogCreated(LogCreated {
+        format: created, ..
+    })) = kind
+    else {
+        return Err(OpenError::NewerFormat {
+            found: marked.unwrap_or(0),
+            ours: FORMAT,
+        });
     };
     if created > FORMAT {
         return Err(OpenError::NewerFormat {
@@ -184,17 +186,17 @@ fn open_isolated(database: &Path) -> Result<Store, OpenError> {
 
 /// fjall does not open: an error of the file system, another process, or damage that it noticed itself.
 fn refused(error: fjall::Error) -> OpenError {
-    match error {
-        fjall::Error::Locked => OpenError::Locked,
-        fjall::Error::Io(error) => match error.kind() {
-            // What a cut or garbled file gives while it is being parsed.
-            std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::InvalidData => {
-                damaged_store(&error)
-            }
-            _ => OpenError::Io(error),
-        },
-        other => damaged_store(&other),
+    if matches!(error, fjall::Error::Locked) {
+        return OpenError::Locked;
     }
+    let fjall::Error::Io(error) = error else {
+        return damaged_store(&error);
+    };
+    // What a cut or garbled file gives while it is being parsed.
+    if [io::ErrorKind::UnexpectedEof, io::ErrorKind::InvalidData].contains(&error.kind()) {
+        return damaged_store(&error);
+    }
+    OpenError::Io(error)
 }
 
 fn damaged_store(what: &dyn std::error::Error) -> OpenError {

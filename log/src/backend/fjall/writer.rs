@@ -40,10 +40,13 @@ const JOURNAL_CLOSE_BYTES: u64 = 512 << 10;
 /// Batch ids are forgotten this many at a time.
 const FORGET_AT_ONCE: u64 = 4_096;
 
+/// Where the answer to an append goes.
+type Reply = oneshot::Sender<Result<Appended, AppendError>>;
+
 /// What the writer is asked.
 pub(super) enum Request {
     /// Append, and answer when it is durable.
-    Append(Batch, oneshot::Sender<Result<Appended, AppendError>>),
+    Append(Batch, Reply),
     /// Remember a fault and take no more appends.
     Distrust(Arc<IntegrityFault>, oneshot::Sender<()>),
     /// Finish what came before, close and answer.
@@ -80,10 +83,7 @@ pub(super) struct Ordinals {
     oldest: u64,
 }
 
-type Waiting = (
-    oneshot::Sender<Result<Appended, AppendError>>,
-    Result<Appended, AppendError>,
-);
+type Waiting = (Reply, Result<Appended, AppendError>);
 
 impl Writer {
     /// Serves until it is asked to close or nobody can ask any more.
@@ -126,7 +126,7 @@ impl Writer {
         }
     }
 
-    fn commit(&mut self, group: Vec<(Batch, oneshot::Sender<Result<Appended, AppendError>>)>) {
+    fn commit(&mut self, group: Vec<(Batch, Reply)>) {
         let before = self.sequencer;
         let mut waiting: Vec<Waiting> = Vec::with_capacity(group.len());
         let outcome = self.write_group(group, &mut waiting);
@@ -158,7 +158,7 @@ impl Writer {
     /// Stages every batch, then makes all of them durable at once.
     fn write_group(
         &mut self,
-        group: Vec<(Batch, oneshot::Sender<Result<Appended, AppendError>>)>,
+        group: Vec<(Batch, Reply)>,
         waiting: &mut Vec<Waiting>,
     ) -> io::Result<()> {
         let shared = Arc::clone(&self.shared);
@@ -401,12 +401,9 @@ impl Writer {
 /// Takes what else waits, up to the bounds of a group; a request of another kind is handed back.
 fn gather(
     batch: Batch,
-    reply: oneshot::Sender<Result<Appended, AppendError>>,
+    reply: Reply,
     requests: &mut mpsc::Receiver<Request>,
-) -> (
-    Vec<(Batch, oneshot::Sender<Result<Appended, AppendError>>)>,
-    Option<Request>,
-) {
+) -> (Vec<(Batch, Reply)>, Option<Request>) {
     let size = |batch: &Batch| -> usize {
         batch
             .drafts
@@ -536,8 +533,8 @@ fn is_reanchoring(batch: &Batch, fault: &IntegrityFault) -> bool {
 
 /// fjall's errors, as the operating system's where they are.
 pub(super) fn to_io(error: fjall::Error) -> io::Error {
-    match error {
-        fjall::Error::Io(error) => error,
-        other => io::Error::other(other),
+    if let fjall::Error::Io(error) = error {
+        return error;
     }
+    io::Error::other(error)
 }
