@@ -14,6 +14,7 @@ mod auth;
 mod bug;
 mod command;
 mod config;
+mod demo;
 #[cfg(test)]
 mod docs;
 mod environment;

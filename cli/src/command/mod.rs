@@ -36,6 +36,9 @@ pub(crate) fn run(cli: &Cli, output: &mut Output) -> Result<ExitCode, Failure> {
         output.bytes_blocking(completion::script(completion.shell))?;
         return Ok(ExitCode::Done);
     }
+    if let Command::Demo = &cli.command {
+        return crate::demo::run(output);
+    }
     let environment = Environment::of_process();
     let seams = Seams::of(&environment)?;
     if seams.are_open() {

@@ -59,6 +59,8 @@ pub(crate) enum Kind {
     ProjectionRebuild,
     /// `doctor`.
     Doctor,
+    /// `demo`.
+    Demo,
     /// A failure, on stderr.
     Error,
 }

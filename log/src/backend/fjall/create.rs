@@ -173,7 +173,7 @@ fn noted_fault(folder: &LogFolder) -> Result<Option<IntegrityFault>, OpenError> 
 pub const OPENING_THREAD: &str = "missive-opening";
 
 /// Opens a store on a thread of its own: some damage makes fjall panic instead of reporting it.
-fn open_isolated(database: &Path) -> Result<Store, OpenError> {
+pub(super) fn open_isolated(database: &Path) -> Result<Store, OpenError> {
     let path = database.to_owned();
     let opening = std::thread::Builder::new().name(OPENING_THREAD.to_owned());
     match opening.spawn(move || Store::open(&path))?.join() {

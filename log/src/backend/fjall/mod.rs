@@ -10,6 +10,7 @@ mod check;
 mod create;
 mod fault;
 mod folder;
+pub mod forge;
 mod store;
 #[cfg(test)]
 mod tests;

@@ -325,3 +325,29 @@ mod conformance {
 
     crate::conformance::conformance!(make);
 }
+
+#[tokio::test]
+async fn a_changed_letter_is_found_although_the_store_sees_nothing_wrong() {
+    let world = World::new();
+    let log = world.open("a");
+    log.append(world.batch(5)).await.unwrap();
+    tokio::task::spawn_blocking(move || log.close())
+        .await
+        .unwrap()
+        .unwrap();
+
+    let changed = forge::change_a_letter(&world.folder("a"), Seq(3)).unwrap();
+
+    let log = world.open("a");
+    assert!(changed);
+    assert_eq!(
+        fault_of(&log).await,
+        Some(IntegrityFault::Chain(chain::ChainFault::Link {
+            seq: Seq(3)
+        }))
+    );
+    assert!(
+        log.fault().is_some(),
+        "the journal is another one than at the close"
+    );
+}
