@@ -113,7 +113,13 @@ impl Output {
         Ok(self.sink()?.write(bytes).await)
     }
 
-    /// The same outside a runtime.
+    /// Prints a result, outside a runtime.
+    pub(crate) fn report_blocking<R: Report>(&mut self, report: &R) -> Result<Reader, Failure> {
+        let bytes = self.rendered(report)?;
+        self.bytes_blocking(bytes)
+    }
+
+    /// Prints bytes as they are, outside a runtime.
     pub(crate) fn bytes_blocking(&mut self, bytes: Vec<u8>) -> Result<Reader, Failure> {
         Ok(self.sink()?.write_blocking(bytes))
     }
