@@ -12,6 +12,9 @@ pub const SECRET_BYTES_MIN: usize = 4;
 /// How many characters of base64 must be the value's alone before they are looked for.
 const BASE64_CHARS_MIN: usize = 8;
 
+/// The first words of header values whose second word is the credential.
+const SCHEMES: [&str; 6] = ["apikey", "basic", "bearer", "dpop", "key", "token"];
+
 /// Secret values. They are not printed, not serialised and not given back.
 #[derive(Clone, Default)]
 pub struct KnownSecrets(BTreeSet<Box<str>>);
@@ -23,10 +26,32 @@ impl KnownSecrets {
     }
 
     /// One more; values of less than [`SECRET_BYTES_MIN`] bytes are passed over.
+    ///
+    /// Of a whole header value (`Bearer xxx`, `Basic dXNlcjpwYXNz`) the credential alone is known as
+    /// well, and what it spells: a peer may give back any of them.
     pub fn add(&mut self, secret: &str) {
         for text in [secret, secret.trim()] {
             if text.len() >= SECRET_BYTES_MIN {
                 self.0.insert(text.into());
+            }
+        }
+        let Some((scheme, credential)) = secret.trim().split_once(' ') else {
+            return;
+        };
+        let scheme = scheme.to_ascii_lowercase();
+        if !SCHEMES.contains(&&*scheme) {
+            return;
+        }
+        let credential = credential.trim();
+        self.add(credential);
+        let decoded = STANDARD_NO_PAD
+            .decode(credential.trim_end_matches('='))
+            .ok();
+        let spelled = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
+        if let Some(spelled) = spelled.filter(|_| scheme == "basic") {
+            self.add(&spelled);
+            if let Some((_, password)) = spelled.split_once(':') {
+                self.add(password);
             }
         }
     }

@@ -130,6 +130,22 @@ fn known_values_go_in_every_form() {
 }
 
 #[test]
+fn of_a_whole_header_value_the_credential_is_known_too() {
+    let known = ["Bearer abc123", "Basic dXNlcjpodW50ZXIy"];
+
+    let shown = text(
+        &known,
+        "you sent abc123 and user:hunter2, or hunter2, or dXNlcjpodW50ZXIy",
+    );
+
+    assert_eq!(
+        shown,
+        "you sent [redacted:1] and [redacted:2], or [redacted:3], or [redacted:4]"
+    );
+    assert_eq!(text(&["keep this text"], "this text"), "this text");
+}
+
+#[test]
 fn numbers_are_replaced_whole_and_no_word_of_ours_holds_a_known_pin() {
     assert_eq!(
         json(&["1234"], "[51234e2, true,\"[redacted:1234]\"]").0,
