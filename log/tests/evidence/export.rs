@@ -343,20 +343,36 @@ fn a_damaged_event_ends_an_export_unless_a_re_anchoring_gave_it_up() {
     let unnamed = verified(&out);
     assert_eq!((unnamed.last, unnamed.events), (Seq(2), 2));
     assert_eq!(unnamed.fault.unwrap().line, 4);
+    let kind = EventKind::LogReanchored(known);
     let named = verified(&with_last_event(
         &out,
         head,
-        EventKind::LogReanchored(known),
+        kind,
+        Timestamp::from_micros(u64::MAX),
     ));
     assert_eq!(named.fault, None);
     assert_eq!((named.events, named.given_up, named.last), (4, 1, Seq(5)));
 }
 
+#[test]
+fn an_event_that_is_older_than_the_one_before_it_is_a_fault() {
+    let log = small_log();
+    let plan = plan(&log, ExportFormat::Jsonl);
+    let (export, _) = written(&log, &plan, |_| true);
+
+    let older = with_last_event(&export, plan.through, removed(), Timestamp::default());
+
+    let fault = verified(&older).fault.unwrap();
+    assert_eq!(
+        fault.to_string(),
+        "line 6: event 5 is older than the one before it"
+    );
+}
+
 /// The export of a log with one more event, by hand.
-fn with_last_event(export: &[u8], head: Anchor, kind: EventKind) -> Vec<u8> {
+fn with_last_event(export: &[u8], head: Anchor, kind: EventKind, at: Timestamp) -> Vec<u8> {
     let ids = ids("last");
-    let later = Timestamp::from_micros(ids.now().as_micros() + 60_000_000);
-    let body = encode(&Draft::new(ids.event(), Subject::Log, kind), later, None).unwrap();
+    let body = encode(&Draft::new(ids.event(), Subject::Log, kind), at, None).unwrap();
     let (log, seq) = (head.log, head.seq.next());
     let digest = chain::digest(log, seq, Seq(1), body.as_bytes());
     let link = chain::extend(head.link, digest);
