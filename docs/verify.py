@@ -17,7 +17,7 @@ while set(row := next(rows, {"head": None})) != {"head"}:
         digests = [joined[at:at + 32] for at in range(0, len(joined), 32)]
         need(seq and joined and len(joined) % 32 == 0, "a gap before event 1 or of broken digests"); left_out += len(digests)
     else:
-        need(set(row) == {"seq", "prev", "body", "link", "payloads"}, "a line in no known form")
+        need(set(row) == {"seq", "prev", "body", "link", "payloads"}, "not the next event")
         body, said = row["body"].encode(), json.loads(row["body"], object_pairs_hook=once)
         facts = said.get("facts", {}) if said["kind"] == "missive.log.reanchored" else {}
         if facts and seq == facts["found"] < facts["witnessed"] == row["seq"] - 1 and link.hex() == facts["found_link"]:
