@@ -73,10 +73,11 @@ pub(crate) fn context(id: Option<&str>) -> Option<ContextId> {
 
 /// A state by its name.
 pub(crate) fn state(read: &wire::state::TaskState) -> TaskState {
-    match read {
-        wire::state::TaskState::Unknown(_) => TaskState::Unrecognized,
-        known => TaskState::from_name(known.name()).unwrap_or(TaskState::Unrecognized),
+    // The verbatim name of an unknown state could be spelled like one of ours.
+    if matches!(read, wire::state::TaskState::Unknown(_)) {
+        return TaskState::Unrecognized;
     }
+    TaskState::from_name(read.name()).unwrap_or(TaskState::Unrecognized)
 }
 
 /// Each kind of violation once, in the order in which they were found.

@@ -170,7 +170,7 @@ impl Failure {
     /// The last part of `missive::<category>::<detail>`, where there is one.
     pub fn detail(&self) -> Option<&'static str> {
         Some(match self {
-            Self::Append(_) | Self::Read(_) => return None,
+            Self::Append(_) | Self::Read(_) | Self::Internal { .. } => return None,
             Self::Views(_) => "views",
             Self::Contended { .. } => "contended",
             Self::Superseded { .. } => "superseded",
@@ -195,7 +195,6 @@ impl Failure {
             Self::Broken { .. } => "broken_answer",
             Self::Redirect { .. } => "redirect_refused",
             Self::Interrupted { .. } => "interrupted",
-            Self::Internal { .. } => return None,
         })
     }
 

@@ -8,6 +8,7 @@ pub mod actor;
 pub mod agents;
 pub mod config;
 pub mod decide;
+pub mod doubt;
 pub mod drive;
 pub mod effect;
 mod evidence;
@@ -24,7 +25,9 @@ pub mod secret;
 pub mod wire;
 
 pub use actor::Actor;
+pub use doubt::{InDoubt, in_doubt};
 pub use drive::Done;
+pub use drive::retry::Retry;
 pub use drive::send::{Send, SendPart};
 pub use exit::{Exit, outcome_code};
 pub use failure::{CommandError, Failure};

@@ -2,11 +2,12 @@
 
 use missive_log::event::facts::{Failure as Why, Method};
 use missive_log::event::kind::{CallFailed, CallResponded, TaskUpdated};
-use missive_log::event::{Alias, Draft, EventKind, Links, Seq, Subject};
+use missive_log::event::{Alias, Draft, EventKind, Links, OperationId, Seq, Subject};
 use missive_log::{Log, Role};
 
 use super::Course;
-use super::send::{Line, payloads_of, status_of, words};
+use super::outcome::{payloads_of, status_of, words};
+use super::send::Line;
 use crate::decide::Moment;
 use crate::decide::call::CallIntent;
 use crate::effect::ask::{AskError, Asked, ask};
@@ -92,21 +93,24 @@ impl<L: Log> Missive<L> {
             }
             .into());
         };
-        let error = match meaning {
+        match meaning {
             Ok(reading) => {
                 self.note_violations(&reading);
-                return Ok(reading);
+                Ok(reading)
             }
-            Err(error) => error,
-        };
-        Err(match error {
+            Err(error) => Err(self.call_failure(operation, error, made.reach).into()),
+        }
+    }
+
+    fn call_failure(&self, operation: OperationId, error: AskError, reach: Reach) -> Failure {
+        match error {
             AskError::Fault(Fault::Peer(error)) => Failure::Peer {
                 operation,
                 error: Box::new(self.clean(&error)),
             },
             AskError::Fault(error @ Fault::Broken { .. }) => Failure::Broken { operation, error },
             AskError::Redirect(error) => Failure::Redirect { operation, error },
-            AskError::NotSent(_) | AskError::InDoubt(_) => match made.reach {
+            AskError::NotSent(_) | AskError::InDoubt(_) => match reach {
                 Reach::NotSent(error) => Failure::NotSent { operation, error },
                 Reach::NothingBack(error) | Reach::Partial { error, .. } => {
                     Failure::NoAnswer { operation, error }
@@ -116,7 +120,6 @@ impl<L: Log> Missive<L> {
                 },
             },
         }
-        .into())
     }
 }
 
@@ -133,7 +136,7 @@ fn method_of(operation: &Operation) -> Result<Method, CommandError> {
 
 fn outcome(
     moment: &Moment<'_>,
-    operation: &missive_log::event::OperationId,
+    operation: &OperationId,
     intent: Seq,
     call: &Call<'_>,
     asked: Option<&Asked>,
@@ -201,7 +204,7 @@ fn news<'a>(reading: &'a Reading, known: Option<&str>) -> Vec<(&'a TaskFacts, &'
 
 fn updated(
     moment: &Moment<'_>,
-    operation: &missive_log::event::OperationId,
+    operation: &OperationId,
     intent: Seq,
     call: &Call<'_>,
     task: &TaskFacts,

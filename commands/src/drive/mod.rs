@@ -7,6 +7,9 @@ pub(crate) mod call;
 pub(crate) mod card;
 pub(crate) mod choose;
 mod keep;
+mod outcome;
+pub mod retry;
+mod search;
 pub mod send;
 mod wait;
 

@@ -3,6 +3,8 @@
 //! A [`World`] is a log and its views in memory, a clock that stands still, and nothing else.
 
 mod agents;
+mod doubt;
+mod faults;
 mod send;
 
 use std::collections::BTreeMap;
@@ -81,7 +83,7 @@ impl World {
         let instance = Instance::begin(self.run.path(), &self.ids).unwrap();
         Missive::new(Parts {
             log: self.log.clone(),
-            views: self.views.at_least(self.log.head().borrow().seq),
+            views: self.newest(),
             ids: self.ids.clone(),
             config: Arc::new(self.config.clone()),
             profile: "default".to_owned(),
@@ -97,6 +99,16 @@ impl World {
             credentials_of: BTreeMap::new(),
             further_secrets: Vec::new(),
         })
+    }
+
+    /// The views as of the newest event.
+    pub(super) fn newest(&self) -> Views {
+        self.views.at_least(self.log.head().borrow().seq)
+    }
+
+    /// Where runs of the program show that they are alive.
+    pub(super) fn run(&self) -> &std::path::Path {
+        self.run.path()
     }
 
     pub(super) async fn with_agent(self, url: &str) -> Self {

@@ -1,0 +1,440 @@
+//! Resolving doubt: what a crash, a timeout or a cut connection left open.
+//!
+//! Nobody takes over what still runs. What is harmless is repeated; for a message the peer is asked
+//! for the task that it became. A message is sent again only when the user says so, with the same
+//! message id and the same bytes, and only after the peer was asked.
+
+use missive_log::backend::instance::Instance;
+use missive_log::event::facts::{Failure as Why, InterfaceSource, Method};
+use missive_log::event::kind::{CallRequested, SendInDoubt, SendRequested, SendResolved};
+use missive_log::event::{Alias, Event, EventKind, Links, MessageId, OperationId, Seq, Subject};
+use missive_log::{Log, Role};
+use missive_projections::{Intent, Open, Views};
+
+use super::call::Call;
+use super::search::{Found, Lost};
+use super::send::{Line, Outgoing, name_of};
+use super::{Course, Done};
+use crate::decide::Undecided;
+use crate::decide::send::Place;
+use crate::evidence;
+use crate::exit::{Exit, outcome_code};
+use crate::facts;
+use crate::failure::{CommandError, Failure};
+use crate::interrupt::Interrupt;
+use crate::peer::{Known, Peer, Target, agent_url, resolve};
+use crate::refusal::Refusal;
+use crate::report::send::{AnswerReport, Resolution, RetryReport, state_of};
+use crate::run::Missive;
+use crate::wire::answer::Reading;
+use crate::wire::json::{Document, Limits};
+use crate::wire::message::SendMessage;
+use crate::wire::negotiate::{Choice, Source};
+use crate::wire::request::{ListTasks, Operation, Request, build};
+use crate::wire::version::{Binding, Version};
+
+/// `retry`.
+#[derive(Clone, Debug)]
+pub struct Retry {
+    /// The operation.
+    pub operation: OperationId,
+    /// Send again if the peer cannot say whether it has the message.
+    pub resend: bool,
+}
+
+/// The agent whose credentials a retry needs, by the alias that it has now.
+pub fn agent_of(views: &Views, operation: &OperationId) -> Result<Option<Alias>, CommandError> {
+    let open = views.outbox_of(operation)?;
+    match open.into_iter().find_map(|open| open.agent) {
+        Some(alias) => Ok(Some(views.present_alias(&alias)?)),
+        None => Ok(None),
+    }
+}
+
+/// An intent that is being resolved.
+struct Case {
+    open: Open,
+    event: Event,
+    peer: Peer,
+    course: Course,
+}
+
+impl<L: Log> Missive<L> {
+    /// Resolves what is open of an operation.
+    ///
+    /// # Errors
+    /// A refusal if nothing is open or its process is alive; [`Failure::StillInDoubt`] if the peer
+    /// cannot say and nothing was to be sent again.
+    pub async fn retry(
+        &self,
+        command: &Retry,
+        interrupt: &mut Interrupt,
+    ) -> Result<Done<RetryReport>, CommandError> {
+        let mut case = self.case(&command.operation).await?;
+        let kind = case.event.kind.clone();
+        let (reading, resolution, message) = if let EventKind::SendRequested(facts) = kind {
+            let resend = command.resend;
+            let (reading, resolution) = self
+                .resolve_send(&mut case, &facts, resend, interrupt)
+                .await?;
+            (Some(reading), resolution, Some(facts.message))
+        } else if let EventKind::CallRequested(facts) = kind {
+            let reading = self.repeat_call(&mut case, &facts, interrupt).await?;
+            (Some(reading), Resolution::Repeated, None)
+        } else {
+            // The only other intent there is: a card.
+            self.repeat_card(&mut case.course, &case.peer, case.open.seq, interrupt)
+                .await?;
+            (None, Resolution::Repeated, None)
+        };
+        self.settle();
+        let state = reading.as_ref().and_then(state_of);
+        let exit = match resolution {
+            Resolution::Found | Resolution::Resent => outcome_code(state),
+            Resolution::Repeated => Exit::Done,
+        };
+        let report = RetryReport {
+            operation_id: command.operation.to_string(),
+            resolution,
+            agent: Some(name_of(&case.peer)),
+            message_id: message.map(|id| id.to_string()),
+            answer: reading.as_ref().map(AnswerReport::of).unwrap_or_default(),
+            sequence: case.course.newest.0,
+        };
+        Ok(Done { report, exit })
+    }
+
+    /// Finds the newest open intent of an operation, if it may be taken over.
+    async fn case(&self, operation: &OperationId) -> Result<Case, CommandError> {
+        let views = self.views();
+        let open = views.outbox_of(operation)?;
+        let Some(open) = open.into_iter().max_by_key(|open| open.seq) else {
+            return Err(not_open(&views, operation)?.into());
+        };
+        // A doubt that was recorded is nobody's work any more, whether its process lives or not.
+        if open.doubt.is_none() && Instance::is_alive(self.run_folder(), open.instance) {
+            return Err(Refusal::StillRunning {
+                operation: operation.clone(),
+            }
+            .into());
+        }
+        let records = self.log().pick(&[open.seq]).await?;
+        let event = records.first().and_then(|record| record.decode().ok());
+        let Some(event) = event else {
+            return Err(Failure::Internal {
+                what: "an open intent is not in the log",
+            }
+            .into());
+        };
+        let subject = Subject::Operation(operation.clone());
+        let last = views.last_of(&subject)?.unwrap_or(open.seq);
+        Ok(Case {
+            peer: self.peer_of(&views, &open)?,
+            course: Course {
+                operation: operation.clone(),
+                last,
+                newest: last,
+            },
+            event,
+            open,
+        })
+    }
+
+    /// Who an open intent is about. An agent that was removed meanwhile is still asked, at the address
+    /// that the intent names.
+    fn peer_of(&self, views: &Views, open: &Open) -> Result<Peer, CommandError> {
+        let alias = match &open.agent {
+            Some(alias) => Some(views.present_alias(alias)?),
+            None => None,
+        };
+        if let Some(alias) = &alias {
+            match resolve(views, self.config(), &Target::Alias(alias.clone())) {
+                Ok(peer) => return Ok(peer),
+                Err(Undecided::Refused(_)) => {}
+                Err(other) => return Err(other.into()),
+            }
+        }
+        let (base, url) = agent_url(open.url.as_str())?;
+        Ok(Peer {
+            alias,
+            known: Known::Direct,
+            base,
+            url,
+            interfaces: Vec::new(),
+            bindings: Vec::new(),
+            auth_ref: None,
+        })
+    }
+
+    async fn repeat_call(
+        &self,
+        case: &mut Case,
+        facts: &CallRequested,
+        interrupt: &mut Interrupt,
+    ) -> Result<Reading, CommandError> {
+        let choice = choice(facts.binding, facts.url.as_str(), Source::Card);
+        let line = Line::new(self.full(&case.peer, choice).await?)?;
+        let operation = match (facts.method, &facts.task) {
+            (Method::GetTask, Some(task)) => Operation::GetTask {
+                task_id: task.to_string(),
+                history_length: None,
+            },
+            (Method::GetTask, None) | (Method::ListTasks, _) => Operation::ListTasks(ListTasks {
+                context_id: facts.context.as_ref().map(ToString::to_string),
+                ..ListTasks::default()
+            }),
+        };
+        let call = Call {
+            agent: case.peer.alias.as_ref(),
+            line: &line,
+            operation,
+            links: case.event.links.clone(),
+            known: None,
+            abandoned: Some(case.open.seq),
+        };
+        self.call(&mut case.course, call, interrupt).await
+    }
+
+    async fn resolve_send(
+        &self,
+        case: &mut Case,
+        facts: &SendRequested,
+        resend: bool,
+        interrupt: &mut Interrupt,
+    ) -> Result<(Reading, Resolution), CommandError> {
+        let mut choice = choice(facts.binding, facts.url.as_str(), source(facts.source));
+        choice.tenant = facts.tenant.as_ref().map(ToString::to_string);
+        let line = Line::new(self.full(&case.peer, choice).await?)?;
+        let lost = Lost {
+            message: &facts.message,
+            context: case.event.links.context.as_ref(),
+            task: case.event.links.task.as_ref(),
+        };
+        let found = self
+            .search(&mut case.course, &case.peer, &line, &lost, interrupt)
+            .await?;
+        let why = match found {
+            Found::Task(reading) => {
+                self.resolved(case, &reading).await?;
+                return Ok((*reading, Resolution::Found));
+            }
+            // Nothing is sent blindly: a peer that cannot be asked now gets nothing either.
+            Found::Unreachable(why) => {
+                return Err(self.still_in_doubt(case, why).await);
+            }
+            Found::Nothing(why) => why,
+        };
+        if !resend {
+            return Err(self.still_in_doubt(case, why).await);
+        }
+        let reading = self.resend(case, facts, line, interrupt).await?;
+        Ok((reading, Resolution::Resent))
+    }
+
+    async fn resolved(&self, case: &mut Case, reading: &Reading) -> Result<(), CommandError> {
+        let crate::wire::answer::Reply::Task(task) = &reading.reply else {
+            return Ok(());
+        };
+        let Some(task) = facts::task(task) else {
+            return Ok(());
+        };
+        let operation = case.course.operation.clone();
+        let intent = case.open.seq;
+        let links = Links {
+            agent: case.event.links.agent.clone(),
+            context: task
+                .context
+                .clone()
+                .or_else(|| case.event.links.context.clone()),
+            task: Some(task.task.clone()),
+        };
+        self.conclude(&mut case.course, intent, |moment| {
+            let payload =
+                evidence::of_object(moment.ids, moment.redactor, Role::Task, &reading.raw);
+            let kind = EventKind::SendResolved(SendResolved { task: task.clone() });
+            vec![moment.step(&operation, Some(intent), &links, kind, vec![payload])]
+        })
+        .await?;
+        Ok(())
+    }
+
+    /// Records the doubt if nobody has yet, and says so.
+    async fn still_in_doubt(&self, case: &mut Case, why: String) -> CommandError {
+        let operation = case.course.operation.clone();
+        if case.open.doubt.is_none() {
+            let intent = case.open.seq;
+            let links = case.event.links.clone();
+            let recorded = self
+                .conclude(&mut case.course, intent, |moment| {
+                    let kind = EventKind::SendInDoubt(SendInDoubt {
+                        failure: Why::ProcessEnded,
+                        status: None,
+                    });
+                    vec![moment.step(&operation, Some(intent), &links, kind, Vec::new())]
+                })
+                .await;
+            if let Err(error) = recorded {
+                return error;
+            }
+        }
+        self.settle();
+        Failure::StillInDoubt { operation, why }.into()
+    }
+
+    async fn resend(
+        &self,
+        case: &mut Case,
+        facts: &SendRequested,
+        line: Line,
+        interrupt: &mut Interrupt,
+    ) -> Result<Reading, CommandError> {
+        let stored = self.stored_message(case, &facts.message).await?;
+        let extras = self.extras(case.peer.alias.as_ref());
+        let operation = Operation::SendMessage(stored.message.clone());
+        let built =
+            build(&line.choice, &operation, &extras, &stored.request_id).map_err(Refusal::from)?;
+        let request = Request {
+            body: Some(stored.body),
+            ..built
+        };
+        let place = Place {
+            context: facts::context(stored.message.context_id.as_deref()),
+            belongs_to: case.event.links.context.clone(),
+            task: case.event.links.task.clone(),
+            is_new: false,
+        };
+        let outgoing = Outgoing {
+            peer: &case.peer,
+            message_id: &facts.message,
+            place: &place,
+            line,
+            operation,
+            request,
+            request_id: stored.request_id,
+            parts: usize::try_from(facts.parts).unwrap_or(usize::MAX),
+            attempt: facts.attempt.saturating_add(1),
+            check_task: false,
+        };
+        match self.attempt(&mut case.course, &outgoing, interrupt).await {
+            Ok(answered) => Ok(answered.reading),
+            Err(unanswered) => Err(unanswered.error),
+        }
+    }
+
+    /// The message exactly as it was sent, if the log has it so.
+    async fn stored_message(
+        &self,
+        case: &Case,
+        message: &MessageId,
+    ) -> Result<StoredMessage, CommandError> {
+        let operation = case.course.operation.clone();
+        let stored = self.stored_bytes(case.open.seq, Role::Request).await?;
+        let Some((body, redacted)) = stored else {
+            return Err(Refusal::Erased { operation }.into());
+        };
+        if redacted > 0 {
+            let message_id = message.to_string();
+            let refusal = Refusal::Redacted {
+                operation,
+                message_id,
+            };
+            return Err(refusal.into());
+        }
+        StoredMessage::read(body, case.open.seq).map_err(CommandError::from)
+    }
+
+    /// An interface as the log names it, with the query that the agent's card gives it: a query may
+    /// hold a secret and is in no fact.
+    async fn full(&self, peer: &Peer, mut choice: Choice) -> Result<Choice, CommandError> {
+        let known = self.known_card(peer).await?;
+        let entries = known
+            .map(|loaded| loaded.card.interfaces)
+            .unwrap_or_default();
+        for entry in entries {
+            let same = Binding::from_card(&entry.binding) == Some(choice.binding)
+                && url::Url::parse(&entry.url)
+                    .ok()
+                    .and_then(|url| facts::bare(&url))
+                    .is_some_and(|bare| bare.as_str() == choice.url);
+            if same {
+                choice.url = entry.url;
+                choice.tenant = choice.tenant.or(entry.tenant);
+                break;
+            }
+        }
+        Ok(choice)
+    }
+}
+
+/// A message that was sent before.
+struct StoredMessage {
+    body: Vec<u8>,
+    request_id: String,
+    /// Only what an answer is compared with.
+    message: SendMessage,
+}
+
+impl StoredMessage {
+    fn read(body: Vec<u8>, seq: Seq) -> Result<Self, Failure> {
+        let document = Document::read(&body, &Limits::default()).map_err(|_| Failure::Payload {
+            seq,
+            why: "it is no message",
+        })?;
+        let value = document.value();
+        let request = value.get("params").unwrap_or(value);
+        let text = |name: &str| {
+            let member = request.get("message").and_then(|message| message.get(name));
+            member.and_then(|member| member.as_str()).map(str::to_owned)
+        };
+        let id = value.get("id").and_then(|id| id.as_str());
+        Ok(Self {
+            request_id: id.unwrap_or_default().to_owned(),
+            message: SendMessage {
+                message_id: text("messageId").unwrap_or_default(),
+                context_id: text("contextId"),
+                task_id: text("taskId"),
+                ..SendMessage::default()
+            },
+            body,
+        })
+    }
+}
+
+fn not_open(views: &Views, operation: &OperationId) -> Result<Refusal, CommandError> {
+    let operation = operation.clone();
+    if views.last_of_operation(&operation)?.is_some() {
+        return Ok(Refusal::Finished { operation });
+    }
+    let mut in_doubt: Vec<OperationId> = Vec::new();
+    for open in views.outbox()? {
+        if let Some(id) = open.operation.filter(|_| open.intent == Intent::Send)
+            && !in_doubt.contains(&id)
+        {
+            in_doubt.push(id);
+        }
+    }
+    Ok(Refusal::NoOperation {
+        operation,
+        in_doubt,
+    })
+}
+
+fn choice(binding: missive_log::event::facts::Binding, url: &str, source: Source) -> Choice {
+    Choice {
+        binding: facts::binding_of(binding),
+        url: url.to_owned(),
+        protocol_version: Version { major: 1, minor: 0 },
+        tenant: None,
+        source,
+        reason: "as before".to_owned(),
+        foreign_host: false,
+    }
+}
+
+fn source(stored: InterfaceSource) -> Source {
+    match stored {
+        InterfaceSource::Override => Source::Override,
+        InterfaceSource::Card => Source::Card,
+        InterfaceSource::Direct => Source::Direct,
+    }
+}
