@@ -312,10 +312,6 @@ fn secrets_of<L>(parts: &Parts<L>) -> KnownSecrets {
         }
         for (_, secret) in &credentials.headers {
             known.add(secret.expose());
-            // The credential without its scheme, as it may come back in an answer.
-            if let Some((_, bare)) = secret.expose().split_once(' ') {
-                known.add(bare);
-            }
         }
     }
     for secret in &parts.further_secrets {

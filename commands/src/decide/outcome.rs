@@ -28,8 +28,9 @@ where
 {
     fn decide(&self, views: &Views, moment: &Moment<'_>) -> Result<Decision, Undecided> {
         let subject = Subject::Operation(self.operation.clone());
-        // Without a conflict there is nothing to look up: the condition alone decides.
-        let expect = if views.least() <= self.last {
+        // Right after the intent, and without a conflict, there is nothing to look up: the condition
+        // alone decides.
+        let expect = if self.intent == self.last && views.least() <= self.last {
             Expect::Unchanged {
                 subject,
                 last: Some(self.last),

@@ -311,6 +311,39 @@ async fn a_peer_that_cannot_say_leaves_the_doubt_and_an_unreachable_one_gets_not
 }
 
 #[tokio::test]
+async fn of_two_who_resolve_the_same_doubt_one_records_the_outcome_and_the_other_is_told() {
+    let agent = EchoAgent::start();
+    let world = crashed_after_the_effect(&agent, "task report").await;
+    let operation = doubtful(&world);
+    let gate = Gate::new("the slow one asks for tasks");
+    let refusal = Answer::a2a_error("unsupported_operation").gated(&gate);
+    agent.peer().once("GET", "/rest/tasks", refusal);
+    let (slow, quick) = (world.missive(), world.missive());
+    let command = retry(&operation, false);
+    let mut interrupt = patient();
+    let meddling = async {
+        gate.arrived().await;
+        let done = quick.retry(&command, &mut patient()).await.unwrap();
+        gate.open();
+        done.report.resolution
+    };
+
+    let (late, resolution) = tokio::join!(slow.retry(&command, &mut interrupt), meddling);
+
+    assert_eq!(resolution, Resolution::Found);
+    assert_eq!(
+        told(&late.unwrap_err()),
+        format!("75 superseded operation {operation} was finished by another process")
+    );
+    let kinds = world.kinds().await;
+    let ends = kinds
+        .iter()
+        .filter(|kind| *kind == "a2a.send.resolved")
+        .count();
+    assert_eq!(ends, 1);
+}
+
+#[tokio::test]
 async fn a_message_with_redacted_parts_is_not_sent_again() {
     let agent = EchoAgent::start();
     let world = World::new()

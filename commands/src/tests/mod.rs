@@ -6,6 +6,7 @@ mod agents;
 mod doubt;
 mod faults;
 mod send;
+mod turns;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -80,8 +81,24 @@ impl World {
 
     /// A run of the program, alive until the value is dropped.
     pub(super) fn missive(&self) -> Missive<MemoryLog> {
+        self.missive_with(|_| {})
+    }
+
+    /// The same in a process that folds its own views.
+    pub(super) fn elsewhere(&self) -> Missive<MemoryLog> {
+        let head = *self.log.head().borrow();
+        let host = ViewsHost::in_memory(head.log, source_of(self.log.clone()));
+        let views = Views::hosted(Arc::new(host), head.seq);
+        self.missive_with(|parts| parts.views = views)
+    }
+
+    /// The same with something changed.
+    pub(super) fn missive_with(
+        &self,
+        change: impl FnOnce(&mut Parts<MemoryLog>),
+    ) -> Missive<MemoryLog> {
         let instance = Instance::begin(self.run.path(), &self.ids).unwrap();
-        Missive::new(Parts {
+        let mut parts = Parts {
             log: self.log.clone(),
             views: self.newest(),
             ids: self.ids.clone(),
@@ -98,7 +115,9 @@ impl World {
             credentials: self.credentials.clone(),
             credentials_of: BTreeMap::new(),
             further_secrets: Vec::new(),
-        })
+        };
+        change(&mut parts);
+        Missive::new(parts)
     }
 
     /// The views as of the newest event.
