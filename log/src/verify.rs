@@ -1,7 +1,7 @@
 //! Recomputing everything: every digest, every link, every payload.
 //!
-//! The work on one record ([`Inspected`]) is independent of its neighbours and is spread over threads;
-//! the chain ([`Check`]) is folded in order. Memory is bounded, whatever the size of the log.
+//! The work on one record (`Inspected`) is independent of its neighbours and is spread over threads;
+//! the chain (`Check`) is folded in order. Memory is bounded, whatever the size of the log.
 
 use crate::chain::{Anchor, ChainFault, Digest, Link, LogId, Verifier};
 use crate::contract::{Head, IntegrityFault, Log, ReadError, Record, StoredPayload};

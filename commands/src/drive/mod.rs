@@ -1,6 +1,6 @@
 //! Making it happen: intent, effect, outcome, in this order and never without the log.
 //!
-//! Everything that goes on under one operation shares a [`Course`], which knows the operation's newest
+//! Everything that goes on under one operation shares a `Course`, which knows the operation's newest
 //! event. Outcomes are appended on the condition that it still is the newest.
 
 pub(crate) mod call;

@@ -436,7 +436,7 @@ kinds!(
 );
 
 impl EventKind {
-    /// The version of the shape that [`EventKind::encode_facts`] writes.
+    /// The version of the shape that `encode_facts` writes.
     pub fn version(&self) -> u32 {
         if let Self::Unknown(unknown) = self {
             unknown.version

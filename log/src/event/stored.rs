@@ -1,7 +1,7 @@
 //! The body of a record: the bytes that are hashed, and how they are read for ever.
 //!
 //! One JSON object: UTF-8, no white space outside strings, no duplicate keys, no null, minimal
-//! escapes, integers from 0 to 2^53-1, keys in the order of [`Body`]. Bodies are hashed as stored and
+//! escapes, integers from 0 to 2^53-1, keys in the order of `Body`. Bodies are hashed as stored and
 //! never written again; for known shapes `encode(decode(body)) == body`.
 //!
 //! Every shape that a fact ever had stays readable here: `decode` picks the shape by kind and version
