@@ -46,9 +46,6 @@ pub enum ViewsError {
         /// Which.
         seq: Seq,
     },
-    /// The hosting process could not answer; its own words.
-    #[error("the process that hosts the views says: {0}")]
-    Host(String),
     /// The connection to the hosting process failed.
     #[error("the process that hosts the views cannot be asked")]
     Unreachable(#[source] Arc<dyn std::error::Error + Send + Sync>),
@@ -58,6 +55,31 @@ pub enum ViewsError {
     /// The views were closed.
     #[error("the views were closed")]
     Closed,
+}
+
+impl ViewsError {
+    /// Whether what is on disk is not what was written there, so that folding it again helps. A disk
+    /// that is full or refuses is not helped by that.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::Damaged { .. } => true,
+            Self::Store(error) => match error.as_ref() {
+                fjall::Error::Storage(fjall::LsmError::Io(_))
+                | fjall::Error::Io(_)
+                | fjall::Error::Locked
+                | fjall::Error::Poisoned => false,
+                _ => true,
+            },
+            Self::Io(_)
+            | Self::Log(_)
+            | Self::OutOfOrder { .. }
+            | Self::Beyond { .. }
+            | Self::Unreadable { .. }
+            | Self::Unreachable(_)
+            | Self::Foreign
+            | Self::Closed => false,
+        }
+    }
 }
 
 impl From<fjall::Error> for ViewsError {

@@ -128,13 +128,14 @@ impl ViewsHost {
         }
         let mut state = self.folding();
         if suspect {
-            self.rebuild_from(&mut state, least)?;
+            self.rebuild_in(&mut state)?;
             self.suspect.store(false, Ordering::Release);
         }
         match self.advance(&mut state, Until::Least(least)) {
             // What is on disk cannot be read: everything is in the log, so fold it again, once.
-            Err(ViewsError::Damaged { .. } | ViewsError::Store(_)) if self.folder.is_some() => {
-                self.rebuild_from(&mut state, least)
+            Err(error) if error.is_damage() => {
+                self.rebuild_in(&mut state)?;
+                self.advance(&mut state, Until::Least(least))
             }
             other => other,
         }
@@ -144,8 +145,7 @@ impl ViewsHost {
     /// Readers are served from the old one until then. A death on the way leaves one of the two.
     pub fn rebuild(&self) -> Result<Status, ViewsError> {
         let mut state = self.folding();
-        let place = state.position;
-        self.rebuild_from(&mut state, place)?;
+        self.rebuild_in(&mut state)?;
         Ok(status(&state))
     }
 
@@ -218,9 +218,9 @@ impl ViewsHost {
         folded.map(|_| ())
     }
 
-    /// Rebuilds up to where the old views stood, or further.
-    fn rebuild_from(&self, state: &mut State, least: Seq) -> Result<(), ViewsError> {
-        let until = Until::Least(least.max(state.position));
+    /// Rebuilds up to where the old views stood, or a chunk further.
+    fn rebuild_in(&self, state: &mut State) -> Result<(), ViewsError> {
+        let until = Until::Least(state.position);
         let Some(folder) = &self.folder else {
             let fresh = Store::Memory(MemoryStore::default());
             let fresh_state = State::new(state.log);
@@ -254,8 +254,8 @@ impl ViewsHost {
     ) -> Result<T, ViewsError> {
         let store = self.store();
         let answer = read(store.as_ref().ok_or(ViewsError::Closed)?);
-        if let Err(ViewsError::Damaged { .. } | ViewsError::Store(_)) = &answer {
-            self.suspect.store(true, Ordering::Release);
+        if answer.as_ref().is_err_and(ViewsError::is_damage) {
+            self.suspect();
         }
         answer
     }

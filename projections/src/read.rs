@@ -1,8 +1,9 @@
 //! What commands and people ask of the views.
 //!
 //! [`Views`] is the same over rows in memory, on disk and in another process. Every answer is as of at
-//! least the place that it was made for: the head when a command began, or its own last append. Calls
-//! block on the disk, or on the socket.
+//! least the place that it was made for: the head when a command began, or its own last append. Two
+//! answers may stand at different places; what must not change in between is what a conditional append
+//! names. Calls block on the disk, or on the socket.
 
 use crate::agent::{self, Agent, Card, Entry};
 use crate::artifact::Artifact;
@@ -20,10 +21,14 @@ use crate::verify::Comparison;
 use missive_log::Subject;
 use missive_log::event::{Alias, ArtifactId, ContextId, MessageId, OperationId, Seq, TaskId};
 use serde::de::DeserializeOwned;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// The most rows that one list gives: longer lists are asked for by narrower questions.
 pub const LIST_MAX: usize = 100_000;
+
+/// How many rows of a long list are in memory at a time.
+const PAGE_ROWS: usize = 1_024;
 
 /// Every view, as of at least one place.
 #[derive(Clone, Debug)]
@@ -136,9 +141,17 @@ impl Views {
         self.list(Table::Tasks, &KeyRange::prefix(&prefix))
     }
 
-    /// Every task, in no order that means anything.
+    /// Every task, in the order of ids, at most [`LIST_MAX`] of them.
     pub fn tasks(&self) -> Result<Vec<Task>, ViewsError> {
         self.list(Table::Tasks, &KeyRange::all())
+    }
+
+    /// Every task, however many, one after the other, until `visit` breaks.
+    pub fn each_task(
+        &self,
+        visit: &mut dyn FnMut(Task) -> ControlFlow<()>,
+    ) -> Result<(), ViewsError> {
+        self.each(Table::Tasks, visit)
     }
 
     /// The tasks that were seen in a context, oldest first.
@@ -183,7 +196,7 @@ impl Views {
         Ok(Some(row))
     }
 
-    /// Every context, the most recently active first.
+    /// Every context, the most recently active first, at most [`LIST_MAX`] of them.
     pub fn contexts(&self) -> Result<Vec<Context>, ViewsError> {
         let mut contexts: Vec<Context> = self.list(Table::Contexts, &KeyRange::all())?;
         for context in &mut contexts {
@@ -312,7 +325,7 @@ impl Views {
             Kept::Hosted(host) => {
                 host.ensure(self.least)?;
                 let answer = ask(host.as_ref());
-                if let Err(ViewsError::Damaged { .. }) = &answer {
+                if answer.as_ref().is_err_and(ViewsError::is_damage) {
                     host.suspect();
                 }
                 answer
@@ -343,6 +356,31 @@ impl Views {
             let read: Option<Vec<T>> = rows.iter().map(read).collect();
             read.ok_or(ViewsError::Damaged { table })
         })
+    }
+
+    /// Goes through a table, one page of it in memory at a time.
+    fn each<T: DeserializeOwned>(
+        &self,
+        table: Table,
+        visit: &mut dyn FnMut(T) -> ControlFlow<()>,
+    ) -> Result<(), ViewsError> {
+        let mut range = KeyRange::all();
+        loop {
+            let page = self.with(|rows| rows.scan(table, &range, Order::Forward, PAGE_ROWS))?;
+            for (_, value) in &page {
+                let row = decode_row(value).ok_or(ViewsError::Damaged { table })?;
+                if visit(row).is_break() {
+                    return Ok(());
+                }
+            }
+            match page.last() {
+                // The key after a key is that key and a zero byte.
+                Some((key, _)) if page.len() == PAGE_ROWS => {
+                    range.from = [key.as_slice(), &[0]].concat();
+                }
+                Some(_) | None => return Ok(()),
+            }
+        }
     }
 
     /// What follows a prefix in the keys of a table.

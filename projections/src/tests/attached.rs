@@ -59,6 +59,8 @@ fn long_answers_come_in_pages_that_lose_nothing() {
             assert_eq!(scan(&there).unwrap(), scan(host.as_ref()).unwrap());
         }
     }
+    let views = Views::attached(Arc::clone(&rows), head.seq);
+    assert_eq!(views.agents().unwrap().len(), 2_500);
     let kind = b"missive.agent.added";
     let posted = there.postings(Index::Kind, kind, Places::ALL, Order::Forward, usize::MAX);
     assert_eq!(posted.unwrap().len(), 2_500);

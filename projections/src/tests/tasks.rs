@@ -4,6 +4,7 @@ use super::*;
 use crate::{Direction, PayloadSource, Views, ViewsHost};
 use missive_log::chain::Commitment;
 use missive_log::{Media, PayloadRef, Role};
+use std::ops::ControlFlow;
 
 fn views(world: &World) -> Views {
     let head = world.head();
@@ -190,6 +191,40 @@ fn a_context_that_the_peer_chose_counts_the_message_that_opened_it() {
     let m2 = views.message(&message("m2")).unwrap().unwrap();
     assert_eq!((m2.seq, m2.last), (second, again));
     assert_eq!(views.contexts().unwrap().len(), 1);
+}
+
+#[test]
+fn a_list_of_any_length_can_be_gone_through_or_left() {
+    let mut world = World::new();
+    let report = |n: u32| {
+        about(
+            "ada",
+            updated(seen(&format!("t{n:04}"), TaskState::Working, None)),
+        )
+    };
+    world.append_all((0..2_048).map(report).collect());
+    let views = views(&world);
+    let (mut all, mut few) = (Vec::new(), 0);
+
+    views
+        .each_task(&mut |task| {
+            all.push(task);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    views
+        .each_task(&mut |_| {
+            few += 1;
+            if few < 5 {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        })
+        .unwrap();
+
+    assert_eq!(all, views.tasks().unwrap());
+    assert_eq!((all.len(), few), (2_048, 5));
 }
 
 #[test]
