@@ -21,10 +21,10 @@ use missive_log::event::kind::{
     AgentAdded, CallRequested, CallResponded, SendRequested, SendResponded, TaskUpdated,
 };
 use missive_log::event::{
-    Alias, ArtifactId, ContextId, EventKind, InstanceId, MessageId, OperationId, Origin, Seq,
-    TaskId,
+    ActorId, Alias, ArtifactId, ContextId, EventKind, InstanceId, MessageId, OperationId, Origin,
+    Seq, TaskId,
 };
-use missive_log::{Batch, Draft, Ids, Log, Subject};
+use missive_log::{Batch, Draft, Ids, Links, Log, Subject};
 use missive_projections::{Filter, KindPattern, Views, ViewsHost, source_of};
 use std::path::Path;
 use std::process::Command;
@@ -70,7 +70,7 @@ fn write(home: &Path, events: u64) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
-    let mut drafts = vec![agents(&ids)].concat();
+    let mut drafts = agents(&ids);
     let mut operation = 0;
     let begun = Instant::now();
     while log.head().borrow().seq.0 < events {
@@ -161,23 +161,19 @@ fn operation_of(ids: &Ids, number: usize, first: Seq) -> Vec<Draft> {
             violations: Vec::new(),
         }),
     ];
-    let causes = [
-        None,
-        Some(first),
-        None,
-        Some(first.next().next()),
-        Some(first.next().next()),
-    ];
-    let drafts = kinds.into_iter().zip(causes).map(|(kind, cause)| {
-        let mut draft = Draft::new(ids.event(), Subject::Operation(operation.clone()), kind);
-        draft.operation = Some(operation.clone());
-        draft.origin = Some(Origin::Cli);
-        draft.actor = Some(missive_log::event::ActorId([5; 16]));
-        draft.cause = cause;
-        draft.links.agent = Some(alias(number));
-        draft.links.context = Some(context.clone());
-        draft.links.task = Some(task.clone());
-        draft
+    let third = first.next().next();
+    let causes = [None, Some(first), None, Some(third), Some(third)];
+    let drafts = kinds.into_iter().zip(causes).map(|(kind, cause)| Draft {
+        operation: Some(operation.clone()),
+        origin: Some(Origin::Cli),
+        actor: Some(ActorId([5; 16])),
+        cause,
+        links: Links {
+            agent: Some(alias(number)),
+            context: Some(context.clone()),
+            task: Some(task.clone()),
+        },
+        ..Draft::new(ids.event(), Subject::Operation(operation.clone()), kind)
     });
     drafts.collect()
 }

@@ -139,7 +139,7 @@ pub(crate) struct Agents;
 impl Projection for Agents {
     const NAME: &'static str = "agent";
     const VERSION: u32 = 1;
-    const TABLES: &'static [Table] = &[Table::Agents, Table::Cards];
+    const TABLES: &'static [Table] = &[Table::Agents, Table::Cards, Table::Identities];
 
     fn apply(rows: &mut impl Rows, event: &Event) {
         match &event.kind {
@@ -208,6 +208,8 @@ fn add(rows: &mut impl Rows, event: &Event, facts: &AgentAdded) {
         former: Vec::new(),
     };
     save(rows, Table::Agents, key(&alias), &Entry::Present(agent));
+    let identity = event.seq.to_key().to_vec();
+    rows.put(Table::Identities, key(&alias), identity);
     // A card that came from elsewhere is not this agent's.
     let card: Option<Card> = load(rows, Table::Cards, key(&alias));
     let base = card.and_then(|card| card.body).and_then(|body| body.base);
@@ -237,6 +239,7 @@ fn rename(rows: &mut impl Rows, event: &Event, to: &Alias) {
         at: event.seq,
     };
     save(rows, Table::Agents, key(&from), &pointer);
+    rows.put(Table::Identities, key(to), agent.added.to_key().to_vec());
     save(rows, Table::Agents, key(to), &Entry::Present(agent));
     match rows.get(Table::Cards, key(&from)) {
         Some(card) => rows.put(Table::Cards, key(to), card),
@@ -256,35 +259,31 @@ fn remove(rows: &mut impl Rows, event: &Event) {
     rows.delete(Table::Cards, key(&alias));
 }
 
-/// What an alias of some time is called now, and who that is: an outcome may come after a rename.
-pub(crate) fn resolve(rows: &mut impl Rows, alias: &Alias) -> (Alias, Option<Seq>) {
-    let mut alias = alias.clone();
-    for _ in 0..RENAMES_MAX {
-        match load(rows, Table::Agents, key(&alias)) {
-            Some(Entry::Renamed { to, .. }) => alias = to,
-            Some(Entry::Present(agent) | Entry::Removed { was: agent, .. }) => {
-                return (alias, Some(agent.added));
-            }
-            None => return (alias, None),
-        }
-    }
-    (alias, None)
-}
-
 /// The bytes that stand for an agent in keys: its registration, which no rename changes; for an agent
-/// that only the configuration knows its alias; nothing for a bare URL.
+/// that only the configuration knows its alias; nothing for a bare URL. A removed or renamed agent
+/// keeps them until its alias is registered anew, since outcomes may come late.
 pub(crate) fn identity(rows: &mut impl Rows, alias: Option<&Alias>) -> Vec<u8> {
     let Some(alias) = alias else {
         return Vec::new();
     };
-    match resolve(rows, alias) {
-        (_, Some(added)) => added.to_key().to_vec(),
-        (alias, None) => [&Seq::ZERO.to_key(), key(&alias)].concat(),
+    let registered = rows.get(Table::Identities, key(alias));
+    registered.unwrap_or_else(|| [&Seq::ZERO.to_key(), key(alias)].concat())
+}
+
+/// What an alias of some time is called now: an outcome may come after a rename.
+fn present(rows: &mut impl Rows, alias: &Alias) -> Alias {
+    let mut alias = alias.clone();
+    for _ in 0..RENAMES_MAX {
+        let Some(Entry::Renamed { to, .. }) = load(rows, Table::Agents, key(&alias)) else {
+            break;
+        };
+        alias = to;
     }
+    alias
 }
 
 fn card_of(rows: &mut impl Rows, event: &Event) -> Option<(Alias, Card)> {
-    let (alias, _) = resolve(rows, &agent_of(event)?);
+    let alias = present(rows, &agent_of(event)?);
     let card = load(rows, Table::Cards, key(&alias)).unwrap_or_default();
     Some((alias, card))
 }

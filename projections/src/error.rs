@@ -63,13 +63,13 @@ impl ViewsError {
     pub fn is_damage(&self) -> bool {
         match self {
             Self::Damaged { .. } => true,
-            Self::Store(error) => match error.as_ref() {
+            Self::Store(error) => !matches!(
+                error.as_ref(),
                 fjall::Error::Storage(fjall::LsmError::Io(_))
-                | fjall::Error::Io(_)
-                | fjall::Error::Locked
-                | fjall::Error::Poisoned => false,
-                _ => true,
-            },
+                    | fjall::Error::Io(_)
+                    | fjall::Error::Locked
+                    | fjall::Error::Poisoned
+            ),
             Self::Io(_)
             | Self::Log(_)
             | Self::OutOfOrder { .. }

@@ -5,8 +5,7 @@
 //! to a message closes every attempt at it, since they carry one message id; a known failure closes
 //! its own attempt only, for an earlier one may still have arrived. A doubt keeps its row, marked.
 
-use crate::index::term;
-use crate::rows::{KeyRange, Order, Rows, Table, key_of, load, micros, save};
+use crate::rows::{Rows, Table, load, micros, save, save_new};
 use crate::view::Projection;
 use missive_log::event::facts::{BareUrl, Failure};
 use missive_log::event::{
@@ -67,7 +66,7 @@ pub struct Doubt {
     pub status: Option<u16>,
 }
 
-/// How many open intents of one operation an outcome looks at, newest first.
+/// How many open intents of one operation are found by it, newest first.
 const OPEN_OF_OPERATION_MAX: usize = 256;
 
 pub(crate) struct Outbox;
@@ -80,10 +79,10 @@ impl Projection for Outbox {
     fn apply(rows: &mut impl Rows, event: &Event) {
         match &event.kind {
             EventKind::CardRequested(card) => {
-                keep(rows, &row_of(event, Intent::Card, card.instance, &card.url));
+                open(rows, &row_of(event, Intent::Card, card.instance, &card.url));
             }
             EventKind::CallRequested(call) => {
-                keep(rows, &row_of(event, Intent::Call, call.instance, &call.url));
+                open(rows, &row_of(event, Intent::Call, call.instance, &call.url));
             }
             EventKind::SendRequested(send) => {
                 let row = Open {
@@ -91,7 +90,7 @@ impl Projection for Outbox {
                     attempt: send.attempt,
                     ..row_of(event, Intent::Send, send.instance, &send.url)
                 };
-                keep(rows, &row);
+                open(rows, &row);
             }
             EventKind::CardFetched(_) | EventKind::CardFailed(_) => {
                 close_one(rows, event, Intent::Card);
@@ -152,23 +151,48 @@ pub(crate) fn agent_of(event: &Event) -> Option<Alias> {
 
 fn keep(rows: &mut impl Rows, row: &Open) {
     save(rows, Table::Outbox, &row.seq.to_key(), row);
+}
+
+/// Writes a new row down, also under its operation.
+fn open(rows: &mut impl Rows, row: &Open) {
+    save_new(rows, Table::Outbox, &row.seq.to_key(), row);
     if let Some(operation) = &row.operation {
-        rows.put(
+        let mut places = places_of(rows, operation);
+        places.push(row.seq);
+        let excess = places.len().saturating_sub(OPEN_OF_OPERATION_MAX);
+        places.drain(..excess);
+        save(
+            rows,
             Table::OutboxByOperation,
-            &operation_key(operation, row.seq),
-            Vec::new(),
+            operation_key(operation),
+            &places,
         );
     }
 }
 
-fn operation_key(operation: &OperationId, seq: Seq) -> Vec<u8> {
-    key_of(&[term(operation.as_str())], &seq.to_key())
+fn operation_key(operation: &OperationId) -> &[u8] {
+    operation.as_str().as_bytes()
+}
+
+fn places_of(rows: &mut impl Rows, operation: &OperationId) -> Vec<Seq> {
+    load(rows, Table::OutboxByOperation, operation_key(operation)).unwrap_or_default()
 }
 
 fn close(rows: &mut impl Rows, row: &Open) {
     rows.delete(Table::Outbox, &row.seq.to_key());
     if let Some(operation) = &row.operation {
-        rows.delete(Table::OutboxByOperation, &operation_key(operation, row.seq));
+        let mut places = places_of(rows, operation);
+        places.retain(|place| *place != row.seq);
+        if places.is_empty() {
+            rows.delete(Table::OutboxByOperation, operation_key(operation));
+        } else {
+            save(
+                rows,
+                Table::OutboxByOperation,
+                operation_key(operation),
+                &places,
+            );
+        }
     }
 }
 
@@ -186,18 +210,9 @@ fn answered(rows: &mut impl Rows, event: &Event, intent: Intent) -> Option<Open>
 
 /// Open intents of an operation, newest first.
 fn open_of(rows: &mut impl Rows, operation: &OperationId, intent: Intent) -> Vec<Open> {
-    let range = KeyRange::prefix(&key_of(&[term(operation.as_str())], &[]));
-    let found = rows.scan(
-        Table::OutboxByOperation,
-        &range,
-        Order::Reverse,
-        OPEN_OF_OPERATION_MAX,
-    );
-    let places = found.iter().filter_map(|(key, _)| key.last_chunk::<8>());
-    let places: Vec<[u8; 8]> = places.copied().collect();
+    let places = places_of(rows, operation).into_iter().rev();
     places
-        .iter()
-        .filter_map(|place| load::<Open>(rows, Table::Outbox, place))
+        .filter_map(|place| load::<Open>(rows, Table::Outbox, &place.to_key()))
         .filter(|row| row.intent == intent)
         .collect()
 }

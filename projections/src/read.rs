@@ -90,7 +90,14 @@ impl Views {
 
     /// What an alias of some time is called now; itself if nothing else is known.
     pub fn present_alias(&self, alias: &Alias) -> Result<Alias, ViewsError> {
-        Ok(self.resolve(alias)?.0)
+        let mut alias = alias.clone();
+        for _ in 0..agent::RENAMES_MAX {
+            let Some(Entry::Renamed { to, .. }) = self.entry(&alias)? else {
+                break;
+            };
+            alias = to;
+        }
+        Ok(alias)
     }
 
     /// Every registered agent, by alias.
@@ -121,18 +128,25 @@ impl Views {
     /// The task with this id that was heard of last, of this agent if one is named.
     pub fn task(&self, task: &TaskId, agent: Option<&Alias>) -> Result<Option<Task>, ViewsError> {
         let mut tasks = self.tasks_named(task)?;
-        if let Some(agent) = agent {
-            let present = self.present_alias(agent)?;
-            let mut kept = Vec::new();
-            for task in tasks {
-                let alias = task.agent.as_ref().map(|alias| self.present_alias(alias));
-                if alias.transpose()?.as_ref() == Some(&present) {
-                    kept.push(task);
-                }
-            }
-            tasks = kept;
+        if let Some(alias) = agent {
+            let name = alias.as_str().as_bytes();
+            let registered = self.with(|rows| rows.get(Table::Identities, name))?;
+            // What it did before it was registered is its own as well.
+            let seed = [&Seq::ZERO.to_key(), name].concat();
+            tasks.retain(|task| {
+                task.identity == seed || registered.as_ref() == Some(&task.identity)
+            });
         }
         Ok(tasks.into_iter().max_by_key(|task| task.last))
+    }
+
+    /// What the agent of a task is called now; as it was called then if it is no longer registered.
+    pub fn agent_of(&self, task: &Task) -> Result<Option<Alias>, ViewsError> {
+        let of_task = |agent: &Agent| task.identity == agent.added.to_key();
+        let present = self.agents()?.into_iter().find(of_task);
+        Ok(present
+            .map(|agent| agent.alias)
+            .or_else(|| task.agent.clone()))
     }
 
     /// Every task with this id: agents choose ids, so there may be several.
@@ -239,10 +253,11 @@ impl Views {
 
     /// The same of one operation.
     pub fn outbox_of(&self, operation: &OperationId) -> Result<Vec<Open>, ViewsError> {
-        let prefix = key_of(&[term(operation.as_str())], &[]);
+        let key = operation.as_str().as_bytes();
+        let places: Option<Vec<Seq>> = self.fetch(Table::OutboxByOperation, key)?;
         let mut open: Vec<Open> = Vec::new();
-        for place in self.keys_after(Table::OutboxByOperation, &prefix)? {
-            open.extend(self.fetch::<Open>(Table::Outbox, &place)?);
+        for place in places.unwrap_or_default() {
+            open.extend(self.fetch::<Open>(Table::Outbox, &place.to_key())?);
         }
         Ok(open)
     }
@@ -389,20 +404,6 @@ impl Views {
             .with(|rows| rows.scan(table, &KeyRange::prefix(prefix), Order::Forward, LIST_MAX))?;
         let rest = |(key, _): &(Vec<u8>, Vec<u8>)| key.get(prefix.len()..).map(<[u8]>::to_vec);
         Ok(rows.iter().filter_map(rest).collect())
-    }
-
-    fn resolve(&self, alias: &Alias) -> Result<(Alias, Option<Seq>), ViewsError> {
-        let mut alias = alias.clone();
-        for _ in 0..agent::RENAMES_MAX {
-            match self.entry(&alias)? {
-                Some(Entry::Renamed { to, .. }) => alias = to,
-                Some(Entry::Present(agent) | Entry::Removed { was: agent, .. }) => {
-                    return Ok((alias, Some(agent.added)));
-                }
-                None => break,
-            }
-        }
-        Ok((alias, None))
     }
 }
 

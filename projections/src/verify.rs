@@ -218,7 +218,8 @@ fn describe_key(table: Table, key: &[u8]) -> String {
         | Table::ContextTasks
         | Table::Messages
         | Table::Artifacts
-        | Table::MessageCounts => readable(key),
+        | Table::MessageCounts
+        | Table::Identities => readable(key),
     }
 }
 
@@ -243,10 +244,11 @@ fn describe_value(table: Table, value: &[u8]) -> String {
         Table::Messages => as_a::<Message>(value),
         Table::Artifacts => as_a::<Artifact>(value),
         Table::MessageCounts => as_a::<u32>(value),
+        Table::OutboxByOperation => as_a::<Vec<Seq>>(value),
         Table::Meta
-        | Table::OutboxByOperation
         | Table::ContextAgents
         | Table::ContextTasks
-        | Table::Sends => readable(value),
+        | Table::Sends
+        | Table::Identities => readable(value),
     }
 }

@@ -16,6 +16,8 @@ use std::ops::{Bound, ControlFlow};
 struct Cell {
     value: Option<Vec<u8>>,
     changed: bool,
+    /// The store is known to have nothing there: what comes and goes within a chunk is never written.
+    fresh: bool,
 }
 
 /// Changes of one chunk.
@@ -44,7 +46,8 @@ impl<'a> Fold<'a> {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
-        let cells = self.cells.into_iter().filter(|(_, cell)| cell.changed);
+        let cells = self.cells.into_iter();
+        let cells = cells.filter(|(_, cell)| cell.changed && !(cell.fresh && cell.value.is_none()));
         let mut writes: Vec<Write> = cells.map(|(key, cell)| (key, cell.value)).collect();
         writes.extend(self.blocks.into_iter().map(|(mut key, block)| {
             key.extend_from_slice(&block.first().to_key());
@@ -58,12 +61,21 @@ impl<'a> Fold<'a> {
         self.fault.get_or_insert(fault);
     }
 
-    fn change(&mut self, key: Vec<u8>, value: Option<Vec<u8>>) {
+    fn change(&mut self, table: Table, key: &[u8], value: Option<Vec<u8>>, fresh: bool) {
+        self.scratch.clear();
+        self.scratch.push(table as u8);
+        self.scratch.extend_from_slice(key);
+        if let Some(cell) = self.cells.get_mut(&self.scratch) {
+            cell.value = value;
+            cell.changed = true;
+            return;
+        }
         let cell = Cell {
             value,
             changed: true,
+            fresh,
         };
-        self.cells.insert(key, cell);
+        self.cells.insert(self.scratch.clone(), cell);
     }
 }
 
@@ -85,17 +97,22 @@ impl Rows for Fold<'_> {
         let cell = Cell {
             value: value.clone(),
             changed: false,
+            fresh: value.is_none(),
         };
         self.cells.insert(self.scratch.clone(), cell);
         value
     }
 
     fn put(&mut self, table: Table, key: &[u8], value: Vec<u8>) {
-        self.change(table.key(key), Some(value));
+        self.change(table, key, Some(value), false);
+    }
+
+    fn put_new(&mut self, table: Table, key: &[u8], value: Vec<u8>) {
+        self.change(table, key, Some(value), true);
     }
 
     fn delete(&mut self, table: Table, key: &[u8]) {
-        self.change(table.key(key), None);
+        self.change(table, key, None, false);
     }
 
     fn scan(&mut self, table: Table, range: &KeyRange, order: Order, limit: usize) -> Vec<Row> {

@@ -57,11 +57,13 @@ pub enum Table {
     Artifacts = 15,
     /// How many messages each context has.
     MessageCounts = 16,
+    /// What stands for an agent in the keys of other tables, by alias.
+    Identities = 17,
 }
 
 impl Table {
     /// Every table, in the order of their numbers.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Meta,
         Self::Postings,
         Self::Times,
@@ -79,6 +81,7 @@ impl Table {
         Self::Sends,
         Self::Artifacts,
         Self::MessageCounts,
+        Self::Identities,
     ];
 
     /// Its name, as people see it.
@@ -101,6 +104,7 @@ impl Table {
             Self::Sends => "sends",
             Self::Artifacts => "artifacts",
             Self::MessageCounts => "message counts",
+            Self::Identities => "identities",
         }
     }
 
@@ -249,6 +253,8 @@ pub trait Rows {
     fn get(&mut self, table: Table, key: &[u8]) -> Option<Vec<u8>>;
     /// Sets a value.
     fn put(&mut self, table: Table, key: &[u8], value: Vec<u8>);
+    /// Sets a value under a key that no earlier event can have set, such as the event's own place.
+    fn put_new(&mut self, table: Table, key: &[u8], value: Vec<u8>);
     /// Removes a key, if it is there.
     fn delete(&mut self, table: Table, key: &[u8]);
     /// Rows of a range, at most `limit` of them.
@@ -301,6 +307,14 @@ pub(crate) fn save<T: Serialize>(rows: &mut impl Rows, table: Table, key: &[u8],
     match postcard::to_stdvec(row) {
         Ok(bytes) => rows.put(table, key, bytes),
         // Our rows have no shape that postcard refuses; if one did, the commit must say so.
+        Err(_) => rows.damaged(table),
+    }
+}
+
+/// The same under a key that no earlier event can have set.
+pub(crate) fn save_new<T: Serialize>(rows: &mut impl Rows, table: Table, key: &[u8], row: &T) {
+    match postcard::to_stdvec(row) {
+        Ok(bytes) => rows.put_new(table, key, bytes),
         Err(_) => rows.damaged(table),
     }
 }

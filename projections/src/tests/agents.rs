@@ -24,7 +24,7 @@ fn a_rename_carries_registration_card_tasks_and_history_to_the_new_alias() {
     let eve = views.agent(&alias("eve")).unwrap().unwrap();
     let card = views.card(&alias("eve")).unwrap().unwrap().body.unwrap();
     let task = views
-        .task(&task("t"), Some(&alias("ada")))
+        .task(&task("t"), Some(&alias("eve")))
         .unwrap()
         .unwrap();
     let found = views.select(&Filter {
@@ -76,6 +76,16 @@ fn an_alias_that_was_renamed_may_be_registered_anew_and_shares_nothing() {
     assert_eq!(views.agents().unwrap().len(), 2);
     assert_eq!((of_ada.state, of_ada.source.seq), (TaskState::Working, new));
     assert_eq!(views.tasks_named(&task("t")).unwrap().len(), 2);
+    let of_eve = views
+        .task(&task("t"), Some(&alias("eve")))
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        (of_eve.state, of_eve.source.seq),
+        (TaskState::Completed, old)
+    );
+    assert_eq!(views.agent_of(&of_eve).unwrap(), Some(alias("eve")));
+    assert_eq!(views.agent_of(&of_ada).unwrap(), Some(alias("ada")));
     let eves = views.select(&Filter {
         agent: Some(alias("eve")),
         ..Filter::default()
