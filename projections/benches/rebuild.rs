@@ -183,6 +183,18 @@ fn fold(home: &Path) {
     let head = *log.head().borrow();
     let folder = home.join("views");
     let open = || Arc::new(ViewsHost::open(&folder, head, source_of(Arc::clone(&log))).unwrap());
+    let begun = Instant::now();
+    let mut after = Seq::ZERO;
+    while after < head.seq {
+        for record in log.read_now(after, 4_096).unwrap() {
+            after = record.decode().unwrap().seq;
+        }
+    }
+    let rate = per_second(head.seq.0, begun.elapsed());
+    row(
+        "log read and decoded by one thread, for scale",
+        &format!("{rate} events/s"),
+    );
     let before = peak_memory();
 
     let host = open();

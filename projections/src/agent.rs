@@ -242,7 +242,7 @@ fn rename(rows: &mut impl Rows, event: &Event, to: &Alias) {
     rows.put(Table::Identities, key(to), agent.added.to_key().to_vec());
     save(rows, Table::Agents, key(to), &Entry::Present(agent));
     match rows.get(Table::Cards, key(&from)) {
-        Some(card) => rows.put(Table::Cards, key(to), card),
+        Some(card) => rows.put(Table::Cards, key(to), card.to_vec()),
         None => rows.delete(Table::Cards, key(to)),
     }
     rows.delete(Table::Cards, key(&from));
@@ -267,7 +267,10 @@ pub(crate) fn identity(rows: &mut impl Rows, alias: Option<&Alias>) -> Vec<u8> {
         return Vec::new();
     };
     let registered = rows.get(Table::Identities, key(alias));
-    registered.unwrap_or_else(|| [&Seq::ZERO.to_key(), key(alias)].concat())
+    registered.map_or_else(
+        || [&Seq::ZERO.to_key(), key(alias)].concat(),
+        |identity| identity.to_vec(),
+    )
 }
 
 /// What an alias of some time is called now: an outcome may come after a rename.

@@ -45,6 +45,8 @@ pub struct ViewsHost {
     state: Mutex<State>,
     /// The place of `state`, for those who only need to know that they need not wait.
     position: AtomicU64,
+    /// Places before that without an event; a copy of those of `state`.
+    gaps: RwLock<Vec<Places>>,
     /// `None` once closed. Held for writing only while the folder is exchanged.
     store: RwLock<Option<Store>>,
     /// A reader met a row that it could not read: the next fold begins from nothing.
@@ -108,6 +110,7 @@ impl ViewsHost {
             folder,
             source,
             position: AtomicU64::new(state.position.0),
+            gaps: RwLock::new(state.gaps.clone()),
             state: Mutex::new(state),
             store: RwLock::new(Some(store)),
             suspect: AtomicBool::new(false),
@@ -175,7 +178,8 @@ impl ViewsHost {
     pub fn select(&self, filter: &Filter) -> Result<Vec<Seq>, ViewsError> {
         // The position before the rows: what is folded meanwhile is left out, not half seen.
         let position = self.position();
-        select(self, filter, position, &|seq| self.time_of(seq))
+        let gaps = self.gaps();
+        select(self, filter, position, &gaps, &|seq| self.time_of(seq))
     }
 
     /// Closes the folder, so that it opens quickly again. Later calls fail with [`ViewsError::Closed`].
@@ -196,6 +200,18 @@ impl ViewsHost {
         self.store.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn gaps(&self) -> Vec<Places> {
+        let gaps = self.gaps.read().unwrap_or_else(PoisonError::into_inner);
+        gaps.clone()
+    }
+
+    /// Lets readers know where the views stand.
+    fn publish(&self, state: &State) {
+        let mut gaps = self.gaps.write().unwrap_or_else(PoisonError::into_inner);
+        gaps.clone_from(&state.gaps);
+        self.position.store(state.position.0, Ordering::Release);
+    }
+
     fn time_of(&self, seq: Seq) -> Result<Timestamp, ViewsError> {
         let records = (self.source)(Seq(seq.0.saturating_sub(1)), 1)?;
         let event = records.first().map(missive_log::Record::decode);
@@ -211,7 +227,7 @@ impl ViewsHost {
         let mut reached = state.clone();
         let folded = catch_up(store, state.clone(), &self.source, until, &mut |next| {
             reached = next.clone();
-            self.position.store(next.position.0, Ordering::Release);
+            self.publish(next);
         });
         // Chunks that were committed before a fault are there.
         *state = reached;
@@ -226,7 +242,7 @@ impl ViewsHost {
             let fresh_state = State::new(state.log);
             *state = catch_up(&fresh, fresh_state, &self.source, until, &mut |_| {})?;
             *self.store.write().unwrap_or_else(PoisonError::into_inner) = Some(fresh);
-            self.position.store(state.position.0, Ordering::Release);
+            self.publish(state);
             return Ok(());
         };
         let new = beside(folder);
@@ -244,7 +260,7 @@ impl ViewsHost {
         std::fs::rename(&new, folder)?;
         *store = Some(Store::Disk(DiskStore::open(folder)?));
         *state = rebuilt;
-        self.position.store(state.position.0, Ordering::Release);
+        self.publish(state);
         Ok(())
     }
 

@@ -3,8 +3,8 @@
 //! Indexes look at the envelope only, so an event of a kind that this build does not know is found as
 //! well. Every other view folds such an event as nothing.
 
-use crate::rows::{Index, Rows, Table, load, save};
-use crate::view::Projection;
+use crate::rows::{Index, Posts, Rows, Table, load, save};
+use crate::view::{Indexing, Projection};
 use missive_log::event::Subject;
 use missive_log::{Event, Timestamp};
 
@@ -21,31 +21,43 @@ pub(crate) fn term(text: &str) -> &[u8] {
 /// Postings of the envelope.
 pub(crate) struct Postings;
 
-impl Projection for Postings {
+impl Indexing for Postings {
     const NAME: &'static str = "index";
     const VERSION: u32 = 1;
-    const TABLES: &'static [Table] = &[Table::Postings, Table::Kinds];
+    const TABLES: &'static [Table] = &[Table::Postings];
+
+    fn apply(posts: &mut impl Posts, event: &Event) {
+        posts.post(Index::Kind, term(event.kind.name()), event.seq);
+        if let Some(agent) = &event.links.agent {
+            posts.post(Index::Agent, term(agent.as_str()), event.seq);
+        }
+        if let Some(context) = &event.links.context {
+            posts.post(Index::Context, term(context.as_str()), event.seq);
+        }
+        if let Some(task) = &event.links.task {
+            posts.post(Index::Task, term(task.as_str()), event.seq);
+        }
+        if let Some(operation) = &event.operation {
+            posts.post(Index::Operation, term(operation.as_str()), event.seq);
+        }
+        if let Some(origin) = event.origin {
+            posts.post(Index::Origin, term(origin.as_str()), event.seq);
+        }
+    }
+}
+
+/// Which kinds occur, and how often: what a glob can stand for.
+pub(crate) struct Kinds;
+
+impl Projection for Kinds {
+    const NAME: &'static str = "kind";
+    const VERSION: u32 = 1;
+    const TABLES: &'static [Table] = &[Table::Kinds];
 
     fn apply(rows: &mut impl Rows, event: &Event) {
         let kind = term(event.kind.name());
-        rows.post(Index::Kind, kind, event.seq);
         let count: u64 = load(rows, Table::Kinds, kind).unwrap_or(0);
         save(rows, Table::Kinds, kind, &(count + 1));
-        if let Some(agent) = &event.links.agent {
-            rows.post(Index::Agent, term(agent.as_str()), event.seq);
-        }
-        if let Some(context) = &event.links.context {
-            rows.post(Index::Context, term(context.as_str()), event.seq);
-        }
-        if let Some(task) = &event.links.task {
-            rows.post(Index::Task, term(task.as_str()), event.seq);
-        }
-        if let Some(operation) = &event.operation {
-            rows.post(Index::Operation, term(operation.as_str()), event.seq);
-        }
-        if let Some(origin) = event.origin {
-            rows.post(Index::Origin, term(origin.as_str()), event.seq);
-        }
     }
 }
 

@@ -144,11 +144,13 @@ impl Filter {
     }
 }
 
-/// Answers a filter. `position` is where the views stand; `at` tells the time of an event.
+/// Answers a filter. `position` is where the views stand, `gaps` are the places without an event;
+/// `at` tells the time of an event.
 pub(crate) fn select(
     rows: &dyn Read,
     filter: &Filter,
     position: Seq,
+    gaps: &[Places],
     at: &dyn Fn(Seq) -> Result<Timestamp, ViewsError>,
 ) -> Result<Vec<Seq>, ViewsError> {
     if filter.after >= position {
@@ -178,7 +180,7 @@ pub(crate) fn select(
     };
     let limit = filter.limit.unwrap_or(SELECT_MAX).min(SELECT_MAX);
     let mut streams = streams(rows, filter, places)?;
-    intersect(rows, &mut streams, places, order, limit)
+    intersect(rows, &mut streams, places, gaps, order, limit)
 }
 
 /// The first place whose event is not before a moment; one after the newest if there is none.
@@ -386,6 +388,7 @@ fn intersect(
     rows: &dyn Read,
     streams: &mut [Stream],
     places: Places,
+    gaps: &[Places],
     order: Order,
     limit: usize,
 ) -> Result<Vec<Seq>, ViewsError> {
@@ -395,6 +398,13 @@ fn intersect(
         Order::Reverse => places.last,
     };
     'candidates: while found.len() < limit && places.contains(target) {
+        if let Some(gap) = gaps.iter().find(|gap| gap.contains(target)) {
+            target = match order {
+                Order::Forward => gap.last.next(),
+                Order::Reverse => Seq(gap.first.0.saturating_sub(1)),
+            };
+            continue;
+        }
         for stream in streams.iter_mut() {
             match stream.seek(rows, target, order)? {
                 None => return Ok(found),

@@ -8,15 +8,16 @@ use crate::agent::Agents;
 use crate::artifact::Artifacts;
 use crate::context::Contexts;
 use crate::error::ViewsError;
-use crate::index::{Postings, Subjects, Times};
+use crate::index::{Kinds, Postings, Subjects, Times};
 use crate::message::Messages;
 use crate::outbox::Outbox;
 use crate::rows::disk::DiskStore;
 use crate::rows::fold::Fold;
+use crate::rows::postings::Blocks;
 use crate::rows::store::Store;
-use crate::rows::{Rows, Table, decode_row};
+use crate::rows::{Places, Rows, Table, decode_row};
 use crate::task::Tasks;
-use crate::view::Projection;
+use crate::view::{Indexing, Projection};
 use missive_log::chain::{Link, LogId};
 use missive_log::event::facts::{Binding, CardPath, Failure, TaskState};
 use missive_log::event::stored::DecodeError;
@@ -46,7 +47,7 @@ pub struct ViewName {
 macro_rules! every_projection {
     ($call:ident) => {
         $call!(
-            Postings, Times, Subjects, Outbox, Agents, Tasks, Artifacts, Messages, Contexts
+            Times, Kinds, Subjects, Outbox, Agents, Tasks, Artifacts, Messages, Contexts
         )
     };
 }
@@ -62,9 +63,14 @@ pub(crate) fn apply_all(rows: &mut impl Rows, event: &Event) {
 /// Every view, in the order in which they fold.
 pub fn names() -> Vec<ViewName> {
     macro_rules! list {
-        ($($view:ident),+) => { vec![$(ViewName { name: $view::NAME.to_owned(), version: $view::VERSION }),+] };
+        ($($view:ident),+) => { [$(ViewName { name: $view::NAME.to_owned(), version: $view::VERSION }),+] };
     }
-    every_projection!(list)
+    let mut names = vec![ViewName {
+        name: Postings::NAME.to_owned(),
+        version: Postings::VERSION,
+    }];
+    names.extend(every_projection!(list));
+    names
 }
 
 /// The view that writes a table.
@@ -73,6 +79,9 @@ pub(crate) fn owner(table: Table) -> &'static str {
         ($($view:ident),+) => { $(if $view::TABLES.contains(&table) { return $view::NAME; })+ };
     }
     every_projection!(find);
+    if Postings::TABLES.contains(&table) {
+        return Postings::NAME;
+    }
     "views"
 }
 
@@ -116,6 +125,8 @@ pub(crate) struct State {
     pub(crate) position: Seq,
     /// Its link; none before the first.
     pub(crate) link: Option<Link>,
+    /// Places that a re-anchoring gave up: there is no event.
+    pub(crate) gaps: Vec<Places>,
     /// How many events could not be read, and were folded as nothing.
     pub(crate) unreadable: u64,
     /// The first of them.
@@ -132,6 +143,7 @@ impl State {
             fingerprint: fingerprint(),
             position: Seq::ZERO,
             link: None,
+            gaps: Vec::new(),
             unreadable: 0,
             unreadable_first: None,
         }
@@ -149,19 +161,36 @@ impl State {
 }
 
 /// A record, read.
-pub(crate) struct Decoded {
+struct Decoded {
     seq: Seq,
     link: Link,
     event: Result<Event, DecodeError>,
 }
 
-pub(crate) fn decode(records: Vec<Record>) -> Vec<Decoded> {
-    let read = |record: Record| Decoded {
-        seq: record.seq,
-        link: record.link,
-        event: record.decode(),
-    };
-    records.into_iter().map(read).collect()
+/// Records that are ready to be folded: read, and noted under their terms.
+#[derive(Default)]
+pub(crate) struct Prepared {
+    events: Vec<Decoded>,
+    blocks: Blocks,
+}
+
+impl Prepared {
+    /// Everything about records that needs no row.
+    pub(crate) fn of(records: Vec<Record>) -> Self {
+        let mut prepared = Self::default();
+        for record in records {
+            let event = record.decode();
+            if let Ok(event) = &event {
+                Postings::apply(&mut prepared.blocks, event);
+            }
+            prepared.events.push(Decoded {
+                seq: record.seq,
+                link: record.link,
+                event,
+            });
+        }
+        prepared
+    }
 }
 
 /// One chunk of events over a store.
@@ -193,10 +222,10 @@ impl<'a> Chunk<'a> {
 }
 
 /// Folds a chunk and commits it together with its place.
-pub(crate) fn fold(store: &Store, state: &State, events: &[Decoded]) -> Result<State, ViewsError> {
+pub(crate) fn fold(store: &Store, state: &State, prepared: Prepared) -> Result<State, ViewsError> {
     let mut chunk = Chunk::new(store, state.position);
     let mut next = state.clone();
-    for decoded in events {
+    for decoded in prepared.events {
         if !follows(decoded.seq, next.position, decoded.event.as_ref().ok()) {
             return Err(ViewsError::OutOfOrder {
                 position: next.position,
@@ -211,12 +240,19 @@ pub(crate) fn fold(store: &Store, state: &State, events: &[Decoded]) -> Result<S
             next.unreadable_first.get_or_insert(decoded.seq);
             chunk.position = decoded.seq;
         }
+        if decoded.seq != next.position.next() {
+            next.gaps.push(Places {
+                first: next.position.next(),
+                last: Seq(decoded.seq.0.saturating_sub(1)),
+            });
+        }
         next.position = decoded.seq;
         next.link = Some(decoded.link);
     }
     let mut writes = chunk.rows.into_writes()?;
+    writes.extend(prepared.blocks.into_writes());
     let row = postcard::to_stdvec(&next).map_err(|_| ViewsError::Damaged { table: Table::Meta })?;
-    writes.push((Table::Meta.key(STATE_KEY), Some(row)));
+    writes.push((Table::Meta.key(STATE_KEY).into(), Some(row.into())));
     store.commit(writes, false)?;
     Ok(next)
 }
@@ -257,6 +293,16 @@ impl Until {
                 .min(CHUNK_EVENTS_MAX),
         }
     }
+
+    /// The next records after a place.
+    fn read(self, source: &Source, after: Seq) -> Result<Vec<Record>, ReadError> {
+        let mut records = source(after, self.limit(after))?;
+        if let Self::Exactly(last) = self {
+            // Where a re-anchoring left places empty, the next record may lie beyond.
+            records.retain(|record| record.seq <= last);
+        }
+        Ok(records)
+    }
 }
 
 /// Folds until a place, one chunk at a time; `done` sees the state after each.
@@ -277,7 +323,8 @@ pub(crate) fn catch_up(
         fold_in_line(store, state, source, until, done)?
     };
     store.flush()?;
-    if state.position < until.place() {
+    let empty_place = matches!(until, Until::Exactly(_)) && !source(state.position, 1)?.is_empty();
+    if state.position < until.place() && !empty_place {
         return Err(ViewsError::Beyond {
             position: state.position,
             least: until.place(),
@@ -294,11 +341,11 @@ fn fold_in_line(
     done: &mut dyn FnMut(&State),
 ) -> Result<State, ViewsError> {
     while state.position < until.place() {
-        let records = source(state.position, until.limit(state.position))?;
+        let records = until.read(source, state.position)?;
         if records.is_empty() {
             break;
         }
-        state = fold(store, &state, &decode(records))?;
+        state = fold(store, &state, Prepared::of(records))?;
         done(&state);
     }
     Ok(state)
@@ -317,13 +364,13 @@ pub(crate) fn fold_beside(
         let mut after = state.position;
         scope.spawn(move || {
             while after < until.place() {
-                let records = source(after, until.limit(after));
+                let records = until.read(source, after);
                 let last = match &records {
                     Ok(records) => records.last().map(|record| record.seq),
                     Err(_) => None,
                 };
                 // The receiver is gone when a fold failed: there is nothing left to do.
-                if send.send(records.map(decode)).is_err() {
+                if send.send(records.map(Prepared::of)).is_err() {
                     return;
                 }
                 match last {
@@ -334,10 +381,10 @@ pub(crate) fn fold_beside(
         });
         for chunk in receive {
             let chunk = chunk?;
-            if chunk.is_empty() {
+            if chunk.events.is_empty() {
                 break;
             }
-            state = fold(store, &state, &chunk)?;
+            state = fold(store, &state, chunk)?;
             done(&state);
         }
         Ok(state)

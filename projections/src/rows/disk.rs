@@ -4,8 +4,8 @@
 //! memtable. A folder that does not open is removed by the caller; so is one whose creation was
 //! interrupted, which fjall cannot open either.
 
-use super::Order;
 use super::store::{Visit, Write};
+use super::{Bytes, Order};
 use crate::error::ViewsError;
 use fjall::config::{BlockSizePolicy, CompressionPolicy};
 use fjall::{CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
@@ -63,8 +63,8 @@ impl DiskStore {
         })
     }
 
-    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, ViewsError> {
-        Ok(self.rows.get(key)?.map(|value| value.to_vec()))
+    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Bytes>, ViewsError> {
+        Ok(self.rows.get(key)?)
     }
 
     pub(crate) fn scan(

@@ -3,29 +3,46 @@
 //! A chunk is bounded by its caller in events, and so is what gathers here. What a fold has read is
 //! remembered for the rest of the chunk, since the next event is often about the same nouns.
 
-use super::postings::{Block, term_key};
 use super::store::{Store, Write, bounds};
-use super::{Index, KeyRange, Order, Row, Rows, Table};
+use super::{Bytes, KeyRange, Order, Row, Rows, Table};
 use crate::error::ViewsError;
-use missive_log::event::Seq;
 use std::collections::BTreeMap;
 use std::ops::{Bound, ControlFlow};
 
 /// A value as the chunk sees it.
 #[derive(Debug)]
 struct Cell {
-    value: Option<Vec<u8>>,
+    value: Option<Bytes>,
     changed: bool,
     /// The store is known to have nothing there: what comes and goes within a chunk is never written.
     fresh: bool,
+}
+
+impl Cell {
+    fn is_written(&self) -> bool {
+        self.changed && !(self.fresh && self.value.is_none())
+    }
+}
+
+/// The values of a chunk, one map a table: small maps are searched quickly.
+#[derive(Debug)]
+struct Cells([BTreeMap<Bytes, Cell>; Table::ALL.len()]);
+
+impl Cells {
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "tables are numbered without gaps from 0"
+    )]
+    fn of(&mut self, table: Table) -> &mut BTreeMap<Bytes, Cell> {
+        &mut self.0[table as usize]
+    }
 }
 
 /// Changes of one chunk.
 #[derive(Debug)]
 pub(crate) struct Fold<'a> {
     store: &'a Store,
-    cells: BTreeMap<Vec<u8>, Cell>,
-    blocks: BTreeMap<Vec<u8>, Block>,
+    cells: Cells,
     scratch: Vec<u8>,
     fault: Option<ViewsError>,
 }
@@ -34,8 +51,7 @@ impl<'a> Fold<'a> {
     pub(crate) fn new(store: &'a Store) -> Self {
         Self {
             store,
-            cells: BTreeMap::new(),
-            blocks: BTreeMap::new(),
+            cells: Cells(std::array::from_fn(|_| BTreeMap::new())),
             scratch: Vec::new(),
             fault: None,
         }
@@ -46,13 +62,11 @@ impl<'a> Fold<'a> {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
-        let cells = self.cells.into_iter();
-        let cells = cells.filter(|(_, cell)| cell.changed && !(cell.fresh && cell.value.is_none()));
-        let mut writes: Vec<Write> = cells.map(|(key, cell)| (key, cell.value)).collect();
-        writes.extend(self.blocks.into_iter().map(|(mut key, block)| {
-            key.extend_from_slice(&block.first().to_key());
-            (key, Some(block.into_bytes()))
-        }));
+        let mut writes: Vec<Write> = Vec::new();
+        for cells in self.cells.0 {
+            let changed = cells.into_iter().filter(|(_, cell)| cell.is_written());
+            writes.extend(changed.map(|(key, cell)| (key, cell.value)));
+        }
         Ok(writes)
     }
 
@@ -61,11 +75,17 @@ impl<'a> Fold<'a> {
         self.fault.get_or_insert(fault);
     }
 
-    fn change(&mut self, table: Table, key: &[u8], value: Option<Vec<u8>>, fresh: bool) {
+    /// Leaves the stored key in `scratch`.
+    fn key(&mut self, table: Table, key: &[u8]) {
         self.scratch.clear();
         self.scratch.push(table as u8);
         self.scratch.extend_from_slice(key);
-        if let Some(cell) = self.cells.get_mut(&self.scratch) {
+    }
+
+    fn change(&mut self, table: Table, key: &[u8], value: Option<Bytes>, fresh: bool) {
+        self.key(table, key);
+        let cells = self.cells.of(table);
+        if let Some(cell) = cells.get_mut(self.scratch.as_slice()) {
             cell.value = value;
             cell.changed = true;
             return;
@@ -75,16 +95,14 @@ impl<'a> Fold<'a> {
             changed: true,
             fresh,
         };
-        self.cells.insert(self.scratch.clone(), cell);
+        cells.insert(self.scratch.as_slice().into(), cell);
     }
 }
 
 impl Rows for Fold<'_> {
-    fn get(&mut self, table: Table, key: &[u8]) -> Option<Vec<u8>> {
-        self.scratch.clear();
-        self.scratch.push(table as u8);
-        self.scratch.extend_from_slice(key);
-        if let Some(cell) = self.cells.get(&self.scratch) {
+    fn get(&mut self, table: Table, key: &[u8]) -> Option<Bytes> {
+        self.key(table, key);
+        if let Some(cell) = self.cells.of(table).get(self.scratch.as_slice()) {
             return cell.value.clone();
         }
         let value = match self.store.get(&self.scratch) {
@@ -99,16 +117,17 @@ impl Rows for Fold<'_> {
             changed: false,
             fresh: value.is_none(),
         };
-        self.cells.insert(self.scratch.clone(), cell);
+        let key = self.scratch.as_slice().into();
+        self.cells.of(table).insert(key, cell);
         value
     }
 
     fn put(&mut self, table: Table, key: &[u8], value: Vec<u8>) {
-        self.change(table, key, Some(value), false);
+        self.change(table, key, Some(value.into()), false);
     }
 
     fn put_new(&mut self, table: Table, key: &[u8], value: Vec<u8>) {
-        self.change(table, key, Some(value), true);
+        self.change(table, key, Some(value.into()), true);
     }
 
     fn delete(&mut self, table: Table, key: &[u8]) {
@@ -121,8 +140,9 @@ impl Rows for Fold<'_> {
         if limit == 0 || to.as_deref().is_some_and(|to| to <= from.as_slice()) {
             return Vec::new();
         }
-        let mut merged: BTreeMap<Vec<u8>, Option<Vec<u8>>> = BTreeMap::new();
-        for (key, cell) in self.cells.range::<[u8], _>((Bound::Included(&*from), end)) {
+        let mut merged: BTreeMap<Bytes, Option<Bytes>> = BTreeMap::new();
+        let within = (Bound::Included(from.as_slice()), end);
+        for (key, cell) in self.cells.of(table).range::<[u8], _>(within) {
             merged.insert(key.clone(), cell.value.clone());
         }
         // Enough of the store that, even if the chunk removed all that it knows, `limit` are left.
@@ -131,8 +151,8 @@ impl Rows for Fold<'_> {
             .store
             .scan(&from, to.as_deref(), order, &mut |key, value| {
                 merged
-                    .entry(key.to_vec())
-                    .or_insert_with(|| Some(value.to_vec()));
+                    .entry(key.into())
+                    .or_insert_with(|| Some(value.into()));
                 wanted -= 1;
                 if wanted == 0 {
                     ControlFlow::Break(())
@@ -145,21 +165,11 @@ impl Rows for Fold<'_> {
         }
         let present = merged.into_iter().filter_map(|(key, value)| {
             let key = key.get(1..).unwrap_or_default().to_vec();
-            value.map(|value| (key, value))
+            Some((key, value?.to_vec()))
         });
         match order {
             Order::Forward => present.take(limit).collect(),
             Order::Reverse => present.rev().take(limit).collect(),
-        }
-    }
-
-    fn post(&mut self, index: Index, term: &[u8], seq: Seq) {
-        term_key(index, term, &mut self.scratch);
-        match self.blocks.get_mut(&self.scratch) {
-            Some(block) => block.push(seq),
-            None => {
-                self.blocks.insert(self.scratch.clone(), Block::new(seq));
-            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! Rows in memory: for tests, for looking at a log as it once stood, and for `projection verify`.
 
-use super::Order;
 use super::store::{Visit, Write};
+use super::{Bytes, Order};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::{PoisonError, RwLock};
@@ -9,11 +9,11 @@ use std::sync::{PoisonError, RwLock};
 /// A sorted map that goes away with the process.
 #[derive(Debug, Default)]
 pub(crate) struct MemoryStore {
-    rows: RwLock<BTreeMap<Vec<u8>, Vec<u8>>>,
+    rows: RwLock<BTreeMap<Bytes, Bytes>>,
 }
 
 impl MemoryStore {
-    pub(crate) fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn get(&self, key: &[u8]) -> Option<Bytes> {
         let rows = self.rows.read().unwrap_or_else(PoisonError::into_inner);
         rows.get(key).cloned()
     }

@@ -244,13 +244,19 @@ impl Places {
     }
 }
 
+/// The bytes of a key or a value, as the store keeps them: short ones in place, longer ones shared.
+pub use fjall::Slice as Bytes;
+
+/// How long most rows are at most, in bytes.
+const ROW_BYTES: usize = 384;
+
 /// A key and its value.
 pub type Row = (Vec<u8>, Vec<u8>);
 
 /// What a fold may do. Nothing here fails: see the module.
 pub trait Rows {
     /// The value of a key.
-    fn get(&mut self, table: Table, key: &[u8]) -> Option<Vec<u8>>;
+    fn get(&mut self, table: Table, key: &[u8]) -> Option<Bytes>;
     /// Sets a value.
     fn put(&mut self, table: Table, key: &[u8], value: Vec<u8>);
     /// Sets a value under a key that no earlier event can have set, such as the event's own place.
@@ -259,10 +265,14 @@ pub trait Rows {
     fn delete(&mut self, table: Table, key: &[u8]);
     /// Rows of a range, at most `limit` of them.
     fn scan(&mut self, table: Table, range: &KeyRange, order: Order, limit: usize) -> Vec<Row>;
-    /// Notes a place under a term. Places of a term must come in order; one that came is ignored.
-    fn post(&mut self, index: Index, term: &[u8], seq: Seq);
     /// A stored value is not what a view wrote there: kept, and reported at the commit.
     fn damaged(&mut self, table: Table);
+}
+
+/// What an index may do.
+pub trait Posts {
+    /// Notes a place under a term. Places of a term must come in order; one that came is ignored.
+    fn post(&mut self, index: Index, term: &[u8], seq: Seq);
 }
 
 /// What a reader may do.
@@ -304,7 +314,7 @@ pub(crate) fn load<T: DeserializeOwned>(
 
 /// Writes a typed row in a fold.
 pub(crate) fn save<T: Serialize>(rows: &mut impl Rows, table: Table, key: &[u8], row: &T) {
-    match postcard::to_stdvec(row) {
+    match encode_row(row) {
         Ok(bytes) => rows.put(table, key, bytes),
         // Our rows have no shape that postcard refuses; if one did, the commit must say so.
         Err(_) => rows.damaged(table),
@@ -313,10 +323,15 @@ pub(crate) fn save<T: Serialize>(rows: &mut impl Rows, table: Table, key: &[u8],
 
 /// The same under a key that no earlier event can have set.
 pub(crate) fn save_new<T: Serialize>(rows: &mut impl Rows, table: Table, key: &[u8], row: &T) {
-    match postcard::to_stdvec(row) {
+    match encode_row(row) {
         Ok(bytes) => rows.put_new(table, key, bytes),
         Err(_) => rows.damaged(table),
     }
+}
+
+/// Writes a typed row; with room for most rows from the start, since growing costs more than all the rest.
+fn encode_row<T: Serialize>(row: &T) -> Result<Vec<u8>, postcard::Error> {
+    postcard::to_extend(row, Vec::with_capacity(ROW_BYTES))
 }
 
 /// Reads a typed row.
@@ -347,14 +362,18 @@ pub(crate) fn key_of(leading: &[&[u8]], last: &[u8]) -> Vec<u8> {
     let mut key =
         Vec::with_capacity(last.len() + leading.iter().map(|p| p.len() + 2).sum::<usize>());
     for part in leading {
-        // Identifiers are at most 2 KB; a longer one would be cut here and could only collide with
-        // its like.
-        let length = u16::try_from(part.len()).unwrap_or(u16::MAX);
-        key.extend_from_slice(&length.to_be_bytes());
-        key.extend(part.iter().take(usize::from(length)));
+        extend_counted(&mut key, part);
     }
     key.extend_from_slice(last);
     key
+}
+
+/// Appends a part with its length in front. Identifiers are at most 2 KB; a part of more than 64 KB would
+/// be cut, and could only collide with its like.
+pub(crate) fn extend_counted(key: &mut Vec<u8>, part: &[u8]) {
+    let length = u16::try_from(part.len()).unwrap_or(u16::MAX);
+    key.extend_from_slice(&length.to_be_bytes());
+    key.extend_from_slice(part.get(..usize::from(length)).unwrap_or_default());
 }
 
 /// `Timestamp` as a number: its own form is text of 27 bytes.

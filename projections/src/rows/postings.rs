@@ -8,10 +8,11 @@
 //! rebuild. Blocks of a term never overlap, since chunks come in order, so they sort as their places
 //! do. How a history was cut into chunks shows in the blocks and nowhere above.
 
-use super::store::Store;
-use super::{Index, Order, Places, Table};
+use super::store::{Store, Write};
+use super::{Index, Order, Places, Posts, Table, extend_counted};
 use crate::error::ViewsError;
 use missive_log::event::Seq;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 /// The stored key of a term's blocks, without the place.
@@ -19,9 +20,7 @@ pub(crate) fn term_key(index: Index, term: &[u8], key: &mut Vec<u8>) {
     key.clear();
     key.push(Table::Postings as u8);
     key.push(index as u8);
-    let length = u16::try_from(term.len()).unwrap_or(u16::MAX);
-    key.extend_from_slice(&length.to_be_bytes());
-    key.extend(term.iter().take(usize::from(length)));
+    extend_counted(key, term);
 }
 
 /// The places of one term in one chunk, while they are gathered.
@@ -55,12 +54,36 @@ impl Block {
         self.bytes.push(low_seven(distance));
     }
 
-    pub(crate) fn first(&self) -> Seq {
-        self.first
-    }
-
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes
+    }
+}
+
+/// The places of every term in one chunk. Gathering them needs no row, so it can be done beside folding.
+#[derive(Debug, Default)]
+pub(crate) struct Blocks {
+    by_term: BTreeMap<Vec<u8>, Block>,
+    scratch: Vec<u8>,
+}
+
+impl Posts for Blocks {
+    fn post(&mut self, index: Index, term: &[u8], seq: Seq) {
+        term_key(index, term, &mut self.scratch);
+        if let Some(block) = self.by_term.get_mut(&self.scratch) {
+            block.push(seq);
+        } else {
+            self.by_term.insert(self.scratch.clone(), Block::new(seq));
+        }
+    }
+}
+
+impl Blocks {
+    /// The rows that hold them.
+    pub(crate) fn into_writes(self) -> impl Iterator<Item = Write> {
+        self.by_term.into_iter().map(|(mut key, block)| {
+            key.extend_from_slice(&block.first.to_key());
+            (key.into(), Some(block.into_bytes().into()))
+        })
     }
 }
 

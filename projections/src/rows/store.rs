@@ -2,13 +2,13 @@
 
 use super::disk::DiskStore;
 use super::memory::MemoryStore;
-use super::{Index, KeyRange, Order, Places, Read, Row, Table, postings};
+use super::{Bytes, Index, KeyRange, Order, Places, Read, Row, Table, postings};
 use crate::error::ViewsError;
 use missive_log::event::Seq;
 use std::ops::ControlFlow;
 
 /// One change: a key, and its new value or none.
-pub(crate) type Write = (Vec<u8>, Option<Vec<u8>>);
+pub(crate) type Write = (Bytes, Option<Bytes>);
 
 /// Called with each row until it breaks.
 pub(crate) type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'a;
@@ -20,7 +20,7 @@ pub(crate) enum Store {
 }
 
 impl Store {
-    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, ViewsError> {
+    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Bytes>, ViewsError> {
         match self {
             Self::Memory(store) => Ok(store.get(key)),
             Self::Disk(store) => store.get(key),
@@ -78,7 +78,7 @@ pub(crate) fn bounds(table: Table, range: &KeyRange) -> (Vec<u8>, Option<Vec<u8>
 
 impl Read for Store {
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, ViewsError> {
-        Self::get(self, &table.key(key))
+        Ok(Self::get(self, &table.key(key))?.map(|value| value.to_vec()))
     }
 
     fn scan(

@@ -126,7 +126,10 @@ fn a_folder_of_other_versions_is_folded_again() {
     state.fingerprint = state.fingerprint.replace("task.1", "task.0");
     let row = postcard::to_stdvec(&state).unwrap();
     store
-        .commit(vec![(Table::Meta.key(b"state"), Some(row))], true)
+        .commit(
+            vec![(Table::Meta.key(b"state").into(), Some(row.into()))],
+            true,
+        )
         .unwrap();
     store.close().unwrap();
 
@@ -246,7 +249,10 @@ fn a_wrong_row_is_found_named_and_healed_by_a_rebuild() {
     check(&folder, &world);
     let store = DiskStore::open(&folder).unwrap();
     store
-        .commit(vec![(Table::MessageCounts.key(b"c"), Some(vec![7]))], true)
+        .commit(
+            vec![(Table::MessageCounts.key(b"c").into(), Some(vec![7].into()))],
+            true,
+        )
         .unwrap();
     store.close().unwrap();
     let host = open(&folder, &world);
@@ -267,7 +273,10 @@ fn a_row_that_cannot_be_read_is_an_error_once_and_then_healed() {
     check(&folder, &world);
     let store = DiskStore::open(&folder).unwrap();
     store
-        .commit(vec![(Table::Agents.key(b"ada"), Some(vec![0xff; 3]))], true)
+        .commit(
+            vec![(Table::Agents.key(b"ada").into(), Some(vec![0xff; 3].into()))],
+            true,
+        )
         .unwrap();
     store.close().unwrap();
     let views = Views::hosted(Arc::new(open(&folder, &world)), last);

@@ -312,7 +312,7 @@ pub(super) fn fold_in(log: LogId, records: &[Record], sizes: &[usize]) -> (Store
     while !rest.is_empty() {
         let size = (*sizes.next().unwrap()).clamp(1, rest.len());
         let (chunk, later) = rest.split_at(size);
-        state = views::fold(&store, &state, &views::decode(chunk.to_vec())).unwrap();
+        state = views::fold(&store, &state, views::Prepared::of(chunk.to_vec())).unwrap();
         rest = later;
     }
     (store, state)

@@ -67,7 +67,7 @@ proptest! {
             let is_unknown = matches!(record.decode().unwrap().kind, EventKind::Unknown(_));
             let before = is_unknown.then(|| nouns(&store));
 
-            state = views::fold(&store, &state, &views::decode(vec![record])).unwrap();
+            state = views::fold(&store, &state, views::Prepared::of(vec![record])).unwrap();
 
             if let Some(before) = before {
                 prop_assert_eq!(before, nouns(&store));
@@ -102,7 +102,7 @@ fn a_gap_in_the_log_is_refused_before_anything_is_kept() {
 
     let store = memory();
     let state = State::new(world.head().log);
-    let refused = views::fold(&store, &state, &views::decode(records)).unwrap_err();
+    let refused = views::fold(&store, &state, views::Prepared::of(records)).unwrap_err();
 
     assert_eq!(
         refused.to_string(),
@@ -114,6 +114,57 @@ fn a_gap_in_the_log_is_refused_before_anything_is_kept() {
             .difference
             .is_none()
     );
+}
+
+/// A log whose events 3 to 5 were lost, and that was re-anchored at 6.
+fn reanchored() -> (LogId, Vec<Record>) {
+    let mut world = World::new();
+    for _ in 0..4 {
+        world.append(about("ada", in_doubt()));
+    }
+    let facts = LogReanchored {
+        witnessed: Seq(5),
+        witnessed_link: Link([1; 32]),
+        found: Seq(2),
+        found_link: Link([2; 32]),
+    };
+    let draft = Draft::new(
+        EventId([1; 16]),
+        Subject::Log,
+        EventKind::LogReanchored(facts),
+    );
+    world.append(draft);
+    world.append(about("ada", in_doubt()));
+    let mut records = world.records();
+    records.drain(2..5);
+    (world.head().log, records)
+}
+
+#[test]
+fn places_that_a_reanchoring_gave_up_are_no_events() {
+    let (log, records) = reanchored();
+    let source = |records: Vec<Record>| -> Source {
+        Box::new(move |after, limit| {
+            let later = records.iter().filter(|record| record.seq > after);
+            Ok(later.take(limit).cloned().collect())
+        })
+    };
+    let host = ViewsHost::in_memory(log, source(records.clone()));
+    host.ensure(Seq(4)).unwrap();
+
+    let all = |reverse| {
+        let filter = crate::Filter {
+            reverse,
+            limit: Some(3),
+            ..crate::Filter::default()
+        };
+        host.select(&filter).unwrap()
+    };
+    assert_eq!(all(false), [Seq(1), Seq(2), Seq(6)]);
+    assert_eq!(all(true), [Seq(7), Seq(6), Seq(2)]);
+    assert_eq!(host.verify().unwrap().difference, None);
+    let within = ViewsHost::at(log, Seq(4), source(records)).unwrap();
+    assert_eq!(within.position(), Seq(2));
 }
 
 #[test]
