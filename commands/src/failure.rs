@@ -287,10 +287,7 @@ fn of_views(error: &ViewsError) -> Exit {
         | ViewsError::OutOfOrder { .. }
         | ViewsError::Beyond { .. }
         | ViewsError::Unreadable { .. } => Exit::Io,
-        ViewsError::Host(_)
-        | ViewsError::Unreachable(_)
-        | ViewsError::Foreign
-        | ViewsError::Closed => Exit::Busy,
+        ViewsError::Unreachable(_) | ViewsError::Foreign | ViewsError::Closed => Exit::Busy,
     }
 }
 
