@@ -121,7 +121,7 @@ pub enum Refusal {
         /// Its bytes.
         bytes: usize,
         /// The bound.
-        bytes_max: u64,
+        bytes_max: usize,
     },
     /// An address that no fact can hold.
     #[error("the interface address `{url}` cannot be recorded")]

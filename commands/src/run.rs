@@ -24,6 +24,10 @@ use crate::secret::Secret;
 /// How often something is decided again before the command gives up as busy.
 pub const TRIES_MAX: usize = 16;
 
+/// The longest body, either way, whatever the configuration says: redacted, which can make it about
+/// two and a half times as long, it must still fit into one batch of the log.
+pub const BODY_BYTES_MAX: usize = 36 << 20;
+
 /// Longest time that looking for a card may take, unless the user gives another.
 const CARD_TIME_MAX: Duration = Duration::from_secs(60);
 /// Longest silence while looking for a card.
@@ -113,7 +117,11 @@ impl<L: Log> Missive<L> {
         let qos = parts.config.qos_of(&parts.profile).clone();
         let protocol = parts.config.protocol_of(&parts.profile).clone();
         let limit = parts.requests.timeout.or(qos.total_timeout);
-        let bytes = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        let bytes = |bytes: u64| {
+            usize::try_from(bytes)
+                .unwrap_or(usize::MAX)
+                .min(BODY_BYTES_MAX)
+        };
         let settings = Settings {
             connect: qos.connect_timeout,
             first_byte: qos.first_byte_timeout,

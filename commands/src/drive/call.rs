@@ -1,5 +1,6 @@
 //! Calls that can be repeated: each one an intent and an outcome, each task seen an event.
 
+use missive_log::contract::BATCH_BYTES_MAX;
 use missive_log::event::facts::{Failure as Why, Method};
 use missive_log::event::kind::{CallFailed, CallResponded, TaskUpdated};
 use missive_log::event::{Alias, Draft, EventKind, Links, OperationId, Seq, Subject};
@@ -22,6 +23,12 @@ use crate::run::Missive;
 use crate::wire::answer::{Fault, Reading, Reply};
 use crate::wire::facts::TaskFacts;
 use crate::wire::request::{Operation, build};
+
+/// The most tasks of one answer that become events.
+const TASKS_MAX: usize = 1_000;
+/// How many times longer redaction makes a text at most: one digit under a secret-like key becomes a
+/// numbered placeholder.
+const REDACTED_GROWTH_MAX: usize = 3;
 
 /// A call, and what is known before it.
 pub(crate) struct Call<'a> {
@@ -181,8 +188,14 @@ fn outcome(
         tasks: u32::try_from(tasks).unwrap_or(u32::MAX),
         violations: facts::violations(&reading.odd),
     });
+    let mut bytes: usize = payloads.iter().map(|payload| payload.bytes().len()).sum();
     let mut drafts = vec![step(kind, payloads)];
-    for (task, raw) in news {
+    for (task, raw) in news.into_iter().take(TASKS_MAX) {
+        // A batch is bounded, and the whole answer is in front: what does not fit is found there.
+        bytes = bytes.saturating_add(raw.len().saturating_mul(REDACTED_GROWTH_MAX));
+        if bytes > BATCH_BYTES_MAX {
+            break;
+        }
         drafts.extend(updated(moment, operation, intent, call, task, raw));
     }
     drafts

@@ -6,7 +6,9 @@
 
 use missive_log::backend::instance::Instance;
 use missive_log::event::facts::{Failure as Why, InterfaceSource, Method};
-use missive_log::event::kind::{CallRequested, SendInDoubt, SendRequested, SendResolved};
+use missive_log::event::kind::{
+    CallFailed, CallRequested, CardFailed, SendInDoubt, SendRequested, SendResolved,
+};
 use missive_log::event::{Alias, Event, EventKind, Links, MessageId, OperationId, Seq, Subject};
 use missive_log::{Log, Role};
 use missive_projections::{Intent, Open, Views};
@@ -54,6 +56,8 @@ pub fn agent_of(views: &Views, operation: &OperationId) -> Result<Option<Alias>,
 /// An intent that is being resolved.
 struct Case {
     open: Open,
+    /// What else of the operation is open: cards and calls that a dead process asked for.
+    abandoned: Vec<Open>,
     event: Event,
     peer: Peer,
     course: Course,
@@ -71,6 +75,7 @@ impl<L: Log> Missive<L> {
         interrupt: &mut Interrupt,
     ) -> Result<Done<RetryReport>, CommandError> {
         let mut case = self.case(&command.operation).await?;
+        self.close_abandoned(&mut case).await?;
         let kind = case.event.kind.clone();
         let (reading, resolution, message) = if let EventKind::SendRequested(facts) = kind {
             let resend = command.resend;
@@ -108,16 +113,28 @@ impl<L: Log> Missive<L> {
     async fn case(&self, operation: &OperationId) -> Result<Case, CommandError> {
         let views = self.views();
         let open = views.outbox_of(operation)?;
-        let Some(open) = open.into_iter().max_by_key(|open| open.seq) else {
-            return Err(not_open(&views, operation)?.into());
-        };
         // A doubt that was recorded is nobody's work any more, whether its process lives or not.
-        if open.doubt.is_none() && Instance::is_alive(self.run_folder(), open.instance) {
+        let runs = |open: &Open| {
+            open.doubt.is_none() && Instance::is_alive(self.run_folder(), open.instance)
+        };
+        if open.iter().any(runs) {
             return Err(Refusal::StillRunning {
                 operation: operation.clone(),
             }
             .into());
         }
+        // The message first: what else is open was only asked because of it.
+        let newest = open
+            .iter()
+            .max_by_key(|open| (open.intent == Intent::Send, open.seq));
+        let Some(newest) = newest.cloned() else {
+            return Err(not_open(&views, operation)?.into());
+        };
+        let abandoned = open.into_iter().filter(|open| open.seq != newest.seq);
+        let abandoned = abandoned
+            .filter(|open| open.intent != Intent::Send)
+            .collect();
+        let open = newest;
         let records = self.log().pick(&[open.seq]).await?;
         let event = records.first().and_then(|record| record.decode().ok());
         let Some(event) = event else {
@@ -137,7 +154,32 @@ impl<L: Log> Missive<L> {
             },
             event,
             open,
+            abandoned,
         })
+    }
+
+    /// Says of what an earlier run only asked for, and never told the answer of, that it ended so.
+    async fn close_abandoned(&self, case: &mut Case) -> Result<(), CommandError> {
+        let operation = case.course.operation.clone();
+        let links = case.event.links.clone();
+        for open in std::mem::take(&mut case.abandoned) {
+            self.conclude(&mut case.course, open.seq, |moment| {
+                let kind = match open.intent {
+                    Intent::Card => EventKind::CardFailed(CardFailed {
+                        failure: Why::ProcessEnded,
+                        status: None,
+                    }),
+                    Intent::Call | Intent::Send => EventKind::CallFailed(CallFailed {
+                        failure: Why::ProcessEnded,
+                        status: None,
+                        error: None,
+                    }),
+                };
+                vec![moment.step(&operation, Some(open.seq), &links, kind, Vec::new())]
+            })
+            .await?;
+        }
+        Ok(())
     }
 
     /// Who an open intent is about. An agent that was removed meanwhile is still asked, at the address

@@ -351,8 +351,8 @@ impl<L: Log> Missive<L> {
 
     pub(crate) fn check_size(&self, request: &Request) -> Result<(), Refusal> {
         let bytes = request.body.as_ref().map_or(0, Vec::len);
-        let bytes_max = self.qos().request_bytes_max;
-        if u64::try_from(bytes).unwrap_or(u64::MAX) > bytes_max {
+        let bytes_max = self.calls().settings().request_bytes_max;
+        if bytes > bytes_max {
             return Err(Refusal::RequestTooLarge { bytes, bytes_max });
         }
         Ok(())

@@ -344,6 +344,61 @@ async fn of_two_who_resolve_the_same_doubt_one_records_the_outcome_and_the_other
 }
 
 #[tokio::test]
+async fn a_retry_that_died_itself_leaves_the_message_as_the_thing_to_resolve() {
+    let agent = EchoAgent::start();
+    let world = crashed_after_the_effect(&agent, "task report").await;
+    let operation = doubtful(&world);
+    {
+        let missive = world.missive();
+        let command = retry(&operation, false);
+        let mut interrupt = patient();
+        let mut retrying = Box::pin(missive.retry(&command, &mut interrupt));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(matches!(
+            retrying.as_mut().poll(&mut context),
+            Poll::Pending
+        ));
+    }
+    assert_eq!(in_doubt(&world.newest(), world.run()).unwrap().len(), 2);
+
+    let done = world
+        .missive()
+        .retry(&retry(&operation, false), &mut patient())
+        .await
+        .unwrap();
+
+    assert_eq!(done.report.resolution, Resolution::Found);
+    assert_eq!(in_doubt(&world.newest(), world.run()).unwrap(), []);
+    assert!(world.stored().await.contains("process_ended"));
+}
+
+#[tokio::test]
+async fn a_list_of_any_length_is_recorded_within_the_bounds_of_the_log() {
+    let agent = EchoAgent::start();
+    let world = crashed_after_the_effect(&agent, "task report").await;
+    let operation = doubtful(&world);
+    let tasks: Vec<String> = (0..6_000)
+        .map(|n| format!(r#"{{"id":"t-{n}","contextId":"c","status":{{"state":"TASK_STATE_WORKING"}},"history":[{{"messageId":"m-{n}"}}]}}"#))
+        .collect();
+    let list = format!(r#"{{"tasks":[{}],"nextPageToken":""}}"#, tasks.join(","));
+    agent.peer().on("GET", "/rest/tasks", Answer::a2a(list));
+
+    let error = world
+        .missive()
+        .retry(&retry(&operation, false), &mut patient())
+        .await
+        .unwrap_err();
+
+    assert_eq!(error.exit(), Exit::Unknown);
+    let kinds = world.kinds().await;
+    let updated = kinds
+        .iter()
+        .filter(|kind| *kind == "a2a.task.updated")
+        .count();
+    assert_eq!(updated, 1_000);
+}
+
+#[tokio::test]
 async fn a_message_with_redacted_parts_is_not_sent_again() {
     let agent = EchoAgent::start();
     let world = World::new()
