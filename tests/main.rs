@@ -9,8 +9,10 @@
     reason = "the allowance for tests does not reach plain functions beside them"
 )]
 
+mod cli_agent;
 mod cli_config;
 mod cli_output;
+mod cli_send;
 mod cli_usage;
 
 use std::fmt;
@@ -86,7 +88,6 @@ impl TestWorld {
     }
 
     /// The same, with something on standard input.
-    #[expect(dead_code, reason = "for the tests of the commands, which come next")]
     fn missive_reading<'a>(
         &self,
         arguments: impl IntoIterator<Item = &'a str>,
@@ -151,6 +152,27 @@ fn ports_hidden(text: &str) -> String {
     hidden
 }
 
+/// UUIDs, which follow from everything that happened before, become `[ID]`.
+fn ids_hidden(text: &str) -> String {
+    let is_id = |word: &str| {
+        let groups: Vec<usize> = word.split('-').map(str::len).collect();
+        groups == [8, 4, 4, 4, 12]
+    };
+    let mut shown = String::new();
+    let mut word = String::new();
+    for letter in text.chars().chain(['\0']) {
+        if letter.is_ascii_hexdigit() || letter == '-' {
+            word.push(letter);
+            continue;
+        }
+        shown.push_str(if is_id(&word) { "[ID]" } else { &word });
+        word.clear();
+        shown.push(letter);
+    }
+    shown.pop();
+    shown
+}
+
 /// What one run of missive printed, and how it ended.
 struct Run {
     /// `None` if a signal ended it.
@@ -161,7 +183,6 @@ struct Run {
 
 impl Run {
     /// Standard output as one JSON document.
-    #[expect(dead_code, reason = "for the tests of the commands, which come next")]
     fn json(&self) -> serde_json::Value {
         match serde_json::from_str(&self.stdout) {
             Ok(document) => document,

@@ -1,7 +1,10 @@
 //! What every subcommand does: arguments to Command, Command to Report.
 
+mod acting;
+mod agent;
 pub(crate) mod completion;
 mod log;
+mod send;
 
 use crate::args::global::Globals;
 use crate::args::{Cli, Command};
@@ -68,9 +71,9 @@ async fn dispatch(
 ) -> Result<ExitCode, Failure> {
     match command {
         Command::Log(command) => log::run(command, setting, output).await,
-        Command::Agent(_)
-        | Command::Send(_)
-        | Command::Retry(_)
+        Command::Agent(command) => agent::run(command, setting, output).await,
+        Command::Send(command) => send::run(command, setting, output).await,
+        Command::Retry(_)
         | Command::Demo
         | Command::Task(_)
         | Command::Events(_)

@@ -1,0 +1,362 @@
+//! Refusals and failures of the acting room, with what the user can do about them.
+
+use super::quote::word;
+use crate::command::Setting;
+use crate::exit::ExitCode;
+use crate::failure::Failure;
+use crate::open::{Home, failure};
+use crate::suggest;
+use missive_commands::effect::fetch::FetchError;
+use missive_commands::effect::reach::CallErrorKind;
+use missive_commands::wire::card::CardError;
+use missive_commands::wire::error::{ErrorKind, PeerError, RetryAfter};
+use missive_commands::wire::negotiate::NoChoice;
+use missive_commands::{CommandError, Exit, Failure as Broke, Refusal, Target};
+use missive_log::event::{Alias, OperationId};
+
+const CREDENTIALS: &str = "give credentials with --bearer-token-env ENV, with --header 'Name: value', or \
+                           with an [auth_refs] entry and `missive agent add --auth-ref NAME`";
+const IS_IT_RUNNING: &str = "is the agent running, and is its address right?";
+
+/// What the words of a failure need to know.
+#[derive(Debug, Clone)]
+pub(crate) struct Told<'a> {
+    home: &'a Home,
+    /// The agent as the user named it.
+    agent: Option<String>,
+    /// How a command ends that a signal ended.
+    ending: ExitCode,
+}
+
+impl<'a> Told<'a> {
+    /// About nobody in particular.
+    pub(crate) fn of(setting: &'a Setting<'_>) -> Self {
+        Self {
+            home: &setting.home,
+            agent: None,
+            ending: ExitCode::Interrupted,
+        }
+    }
+
+    /// About an agent.
+    pub(crate) fn about(mut self, target: &Target) -> Self {
+        self.agent = Some(match target {
+            Target::Alias(alias) => alias.to_string(),
+            Target::Url(url) => url.clone(),
+        });
+        self
+    }
+
+    /// With the signal that ended the command.
+    pub(crate) fn ended_by(mut self, ending: ExitCode) -> Self {
+        self.ending = ending;
+        self
+    }
+
+    /// An error of the acting room as the user is told.
+    pub(crate) fn failure(&self, error: CommandError) -> Failure {
+        match error {
+            CommandError::Refused(refusal) => self.refused(&refusal),
+            CommandError::Failed(broke) => self.failed(broke),
+        }
+    }
+
+    fn agent(&self) -> String {
+        word(self.agent.as_deref().unwrap_or("AGENT"))
+    }
+
+    fn refused(&self, refusal: &Refusal) -> Failure {
+        let failure = Failure::from_error(exit_code(refusal.exit()), refusal);
+        let failure = failure.detail(refusal.detail());
+        match refusal {
+            Refusal::NoAgent {
+                alias,
+                nearest,
+                known,
+                renamed_to,
+            } => failure.hint(who_was_meant(alias, nearest, known, renamed_to.as_ref())),
+            Refusal::NoAuthRef { name, known } => {
+                let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                failure.hint_if(suggest::hint(name, "reference", &known))
+            }
+            Refusal::NoInterface(why) => failure.hint_if(self.about_interfaces(why)),
+            other => failure.hint_if(self.advice(other)),
+        }
+    }
+
+    fn about_interfaces(&self, why: &NoChoice) -> Option<String> {
+        match why {
+            NoChoice::NothingFits { .. } => Some(format!(
+                "`missive agent inspect {}` shows every interface and why it is not taken",
+                self.agent()
+            )),
+            NoChoice::WrongHost { .. } | NoChoice::Nothing => Some(
+                "say where the agent really listens with `missive agent add ALIAS URL --interface \
+                 BINDING=URL`"
+                    .to_owned(),
+            ),
+            NoChoice::OnlyOldVersions { .. } | NoChoice::NotSpoken { .. } => None,
+        }
+    }
+
+    fn advice(&self, refusal: &Refusal) -> Option<String> {
+        Some(match refusal {
+            Refusal::AliasTaken { alias, configured } => {
+                let place = if *configured {
+                    ", which the configuration holds"
+                } else {
+                    ""
+                };
+                format!("choose another alias; `missive agent show {alias}` shows this one{place}")
+            }
+            Refusal::Configured { .. } => "change it in the configuration file".to_owned(),
+            Refusal::BadUrl { .. } => {
+                "the address of an agent is absolute, such as https://agent.example, and holds no \
+                 secret: those have --bearer-token-env and --header"
+                    .to_owned()
+            }
+            Refusal::TaskEnded {
+                context: Some(context),
+                ..
+            } => format!(
+                "open a new task in the same context with `missive send {} --context {} \"...\"`",
+                self.agent(),
+                word(context.as_str())
+            ),
+            Refusal::TaskEnded { context: None, .. } => "leave --task out to open a new one".to_owned(),
+            Refusal::ContextMismatch { belongs_to, .. } => format!(
+                "leave --context out, or give --context {}",
+                word(belongs_to.as_str())
+            ),
+            Refusal::NoContext { .. } => {
+                "the id of a new context has 1 to 256 of the characters A-Z, a-z, 0-9, `.`, `_`, `:` \
+                 and `-`"
+                    .to_owned()
+            }
+            Refusal::ExtensionsRequired { missing } => {
+                let flags: Vec<String> = missing
+                    .iter()
+                    .map(|uri| format!("--a2a-extension {}", word(uri)))
+                    .collect();
+                format!("declare it with {}", flags.join(" "))
+            }
+            Refusal::RequestTooLarge { .. } => {
+                "raise `max_request_bytes` in [qos], or send a reference with --file".to_owned()
+            }
+            Refusal::NoOperation { in_doubt, .. } => match in_doubt.first() {
+                Some(first) => format!("in doubt is {first}; `missive doctor` lists all"),
+                None => "`missive doctor` lists what is in doubt".to_owned(),
+            },
+            Refusal::Finished { operation } => {
+                format!("`missive events list --operation {operation}` shows how it ended")
+            }
+            Refusal::StillRunning { .. } => {
+                "wait until that process ends, or end it and run the command again".to_owned()
+            }
+            Refusal::Redacted { message_id, .. } => format!(
+                "type it again with `missive send {} --message-id {} ...`",
+                self.agent(),
+                word(message_id)
+            ),
+            Refusal::NoAgent { .. }
+            | Refusal::NoAuthRef { .. }
+            | Refusal::NoInterface(_)
+            | Refusal::BadName { .. }
+            | Refusal::TooMany { .. }
+            | Refusal::NoParts
+            | Refusal::BadVersion { .. }
+            | Refusal::Request(_)
+            | Refusal::Address { .. }
+            | Refusal::Erased { .. }
+            | Refusal::NothingToReanchor
+            | Refusal::NoReason => return None,
+        })
+    }
+
+    fn failed(&self, broke: Broke) -> Failure {
+        let exit = match broke.exit() {
+            Exit::Interrupted => self.ending,
+            other => exit_code(other),
+        };
+        let detail = broke.detail();
+        let detailed = |failure: Failure| match detail {
+            Some(detail) => failure.detail(detail),
+            None => failure,
+        };
+        match broke {
+            Broke::Append(error) => failure::append(self.home, error),
+            Broke::Read(error) => failure::read(self.home, error),
+            Broke::Views(error) => failure::views(self.home, &error),
+            Broke::Card { error, cause, .. } => {
+                let failure = detailed(Failure::from_error(exit, &error));
+                let source = cause
+                    .as_ref()
+                    .map(|cause| -> &dyn std::error::Error { cause });
+                self.about_card(failure.caused_by(source), &error)
+            }
+            Broke::Peer { ref error, .. } => {
+                about_peer(detailed(Failure::from_error(exit, &broke)), error)
+            }
+            Broke::NotSent { ref error, .. } | Broke::NoAnswer { ref error, .. } => {
+                let failure = detailed(Failure::from_error(exit, &broke));
+                failure.hint_if(about_call(error.kind))
+            }
+            Broke::InDoubt { ref operation, .. } => {
+                let failure = detailed(Failure::from_error(exit, &broke));
+                in_doubt(failure, operation)
+            }
+            Broke::StillInDoubt { ref operation, .. } => {
+                let failure = detailed(Failure::from_error(exit, &broke));
+                failure.hint(format!(
+                    "`missive retry {operation} --resend` sends it again with the same message id, which \
+                     a careful agent answers only once"
+                ))
+            }
+            Broke::Interrupted {
+                ref operation,
+                in_doubt: doubt,
+                ref task,
+            } => {
+                let failure = detailed(Failure::from_error(exit, &broke));
+                match (doubt, task) {
+                    (true, _) => in_doubt(failure, operation),
+                    (false, Some(task)) => failure.hint(follow(task.as_str())),
+                    (false, None) => failure,
+                }
+            }
+            Broke::Superseded { ref operation } => {
+                let failure = detailed(Failure::from_error(exit, &broke));
+                failure.hint(format!(
+                    "`missive events list --operation {operation}` shows how it ended"
+                ))
+            }
+            Broke::Contended { .. } => {
+                detailed(Failure::from_error(exit, &broke)).hint("run the command again")
+            }
+            other @ (Broke::Payload { .. }
+            | Broke::Broken { .. }
+            | Broke::Redirect { .. }
+            | Broke::Internal { .. }) => detailed(Failure::from_error(exit, &other)),
+        }
+    }
+
+    fn about_card(&self, failure: Failure, error: &FetchError) -> Failure {
+        match error {
+            FetchError::Call { kind, .. } => failure.hint_if(about_call(*kind)),
+            FetchError::Status { error, .. } => about_peer(failure, error),
+            FetchError::Card(CardError::Html { .. }) => {
+                failure.hint("a web page answered there: check the address of the agent")
+            }
+            FetchError::Nowhere { .. } => failure.hint(
+                "check the address; an agent without a card is registered with --interface BINDING=URL, or \
+                 spoken to with --binding",
+            ),
+            FetchError::Card(CardError::OldProtocol { .. }) => {
+                failure.hint("missive does not fall back to an older protocol by itself")
+            }
+            FetchError::Request(_)
+            | FetchError::Redirect(_)
+            | FetchError::Card(
+                CardError::Compressed { .. } | CardError::Json { .. } | CardError::NotACard { .. },
+            ) => failure,
+        }
+    }
+}
+
+fn who_was_meant(
+    alias: &Alias,
+    nearest: &[Alias],
+    known: &[Alias],
+    renamed_to: Option<&Alias>,
+) -> String {
+    if let Some(now) = renamed_to {
+        return format!("it was renamed to `{now}`");
+    }
+    if !nearest.is_empty() {
+        let names: Vec<String> = nearest.iter().map(|near| format!("`{near}`")).collect();
+        return format!("did you mean {}?", names.join(" or "));
+    }
+    let known: Vec<&str> = known.iter().map(Alias::as_str).collect();
+    suggest::hint(alias.as_str(), "agent", &known)
+        .unwrap_or_else(|| format!("register it with `missive agent add {alias} URL`"))
+}
+
+fn in_doubt(failure: Failure, operation: &OperationId) -> Failure {
+    failure
+        .hint(format!(
+            "`missive retry {operation}` asks the agent what became of it"
+        ))
+        .hint("`missive doctor` lists everything that is in doubt")
+}
+
+/// How to follow a task that goes on at the agent.
+pub(crate) fn follow(task: &str) -> String {
+    format!(
+        "the task goes on at the agent; `missive task get {}` shows what the log knows of it",
+        word(task)
+    )
+}
+
+fn about_call(kind: CallErrorKind) -> Option<String> {
+    let hint = match kind {
+        CallErrorKind::ConnectRefused | CallErrorKind::Dns | CallErrorKind::Unreachable => {
+            IS_IT_RUNNING
+        }
+        CallErrorKind::TotalTimeout => "give it more time with --timeout",
+        CallErrorKind::ConnectTimeout
+        | CallErrorKind::FirstByteTimeout
+        | CallErrorKind::IdleTimeout => "the timeouts are in [qos] of the configuration",
+        CallErrorKind::AnswerTooLarge => "raise `max_response_bytes` in [qos]",
+        CallErrorKind::Tls
+        | CallErrorKind::ConnectionLost
+        | CallErrorKind::AnswerCut
+        | CallErrorKind::BadHttp
+        | CallErrorKind::RequestTooLarge
+        | CallErrorKind::BadRequest => return None,
+    };
+    Some(hint.to_owned())
+}
+
+fn about_peer(mut failure: Failure, error: &PeerError) -> Failure {
+    for challenge in &error.challenges {
+        failure = failure.hint(format!("the agent asks for `{challenge}`"));
+    }
+    if matches!(
+        error.kind,
+        ErrorKind::Unauthenticated | ErrorKind::Forbidden
+    ) {
+        failure = failure.hint(CREDENTIALS);
+    }
+    match error.retry_after {
+        Some(RetryAfter::Seconds(seconds)) => {
+            failure.hint(format!("the agent asks to come back after {seconds} s"))
+        }
+        Some(RetryAfter::At(_)) | None => failure,
+    }
+}
+
+/// The same number: both lists are the product's table.
+pub(super) fn exit_code(exit: Exit) -> ExitCode {
+    match exit {
+        Exit::Done => ExitCode::Done,
+        Exit::Usage => ExitCode::Usage,
+        Exit::Data => ExitCode::Unusable,
+        Exit::NotFound => ExitCode::NotFound,
+        Exit::Transport => ExitCode::Transport,
+        Exit::Internal => ExitCode::Internal,
+        Exit::Io => ExitCode::Io,
+        Exit::Busy => ExitCode::Busy,
+        Exit::Protocol => ExitCode::Protocol,
+        Exit::Auth => ExitCode::Auth,
+        Exit::Config => ExitCode::Config,
+        Exit::Integrity => ExitCode::Integrity,
+        Exit::TaskFailed => ExitCode::TaskFailed,
+        Exit::TaskCanceled => ExitCode::TaskCanceled,
+        Exit::Timeout => ExitCode::Timeout,
+        Exit::InputRequired => ExitCode::InputRequired,
+        Exit::AuthRequired => ExitCode::AuthRequired,
+        Exit::TaskRejected => ExitCode::TaskRejected,
+        Exit::Unknown => ExitCode::Unknown,
+        Exit::Interrupted => ExitCode::Interrupted,
+    }
+}

@@ -1,0 +1,165 @@
+//! `missive send`: a message, and what came back.
+//!
+//! What is sent is read and checked before a log is opened. People get the text of the answer alone on
+//! standard output; what else there is to say goes to stderr.
+
+use super::{Setting, acting};
+use crate::args::send::Send as Arguments;
+use crate::args::value::Pair;
+use crate::exit::ExitCode;
+use crate::failure::Failure;
+use crate::input;
+use crate::open::Session;
+use crate::render::{Kind, Output, Page, Report};
+use acting::{Told, Wish, word};
+use missive_commands::report::send::{AnswerReport, SendReport};
+use missive_commands::wire::json::{JsonText, Limits};
+use missive_commands::{Exit, Send, SendPart};
+use serde_json::{Map, Value};
+
+pub(super) async fn run(
+    arguments: &Arguments,
+    setting: &Setting<'_>,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let bytes_max = setting.config.qos_of(&setting.profile).request_bytes_max;
+    let inputs = input::read(&arguments.parts, bytes_max, std::io::stdin().lock())?;
+    let command = command(arguments, inputs)?;
+    let session = acting::session_for(&command.target, setting).await?;
+    session
+        .used(async |session| perform(&command, setting, session, output).await)
+        .await
+}
+
+async fn perform(
+    command: &Send,
+    setting: &Setting<'_>,
+    session: &Session,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let missive = acting::for_requests(setting, session, Some(&command.target))?;
+    let wish = Wish::listen()?;
+    let progress = acting::progress(output, "waiting for the agent");
+    let sent = missive.send(command, &mut wish.interrupt()).await;
+    drop(progress);
+    let told = Told::of(setting).about(&command.target);
+    let told = told.ended_by(wish.ending());
+    let done = acting::concluded(&missive, output, &told, sent)?;
+    output.report(&done.report).await?;
+    remark(output, &done.report.agent, &done.report.answer, done.exit);
+    Ok(wish.exit(done.exit))
+}
+
+/// What the arguments ask for.
+fn command(arguments: &Arguments, inputs: Vec<input::Input>) -> Result<Send, Failure> {
+    let parts = inputs.into_iter().map(|input| SendPart {
+        part: input.part,
+        source: input.source.to_owned(),
+        bytes: input.bytes,
+    });
+    Ok(Send {
+        target: acting::target(&arguments.agent),
+        parts: parts.collect(),
+        metadata: metadata(&arguments.metadata)?,
+        context: arguments.context.clone(),
+        task: arguments.task.clone(),
+        reference_tasks: arguments.reference_task.clone(),
+        accepted_output_modes: arguments.accepted_output_mode.clone(),
+        history_length: arguments.history_length,
+        return_immediately: arguments.return_immediately,
+        message_id: arguments.message_id.clone(),
+        binding: arguments.binding,
+        wait: arguments.wait,
+    })
+}
+
+/// Pairs as a JSON object of strings; of the same key twice the last one counts.
+fn metadata(pairs: &[Pair]) -> Result<Option<JsonText>, Failure> {
+    if pairs.is_empty() {
+        return Ok(None);
+    }
+    let entries = pairs.iter();
+    let object: Map<String, Value> = entries
+        .map(|pair| (pair.key.clone(), Value::from(pair.value.as_str())))
+        .collect();
+    let text = Value::Object(object).to_string();
+    let json = JsonText::parse(&text, &Limits::default());
+    json.map(Some)
+        .map_err(|error| Failure::from_error(ExitCode::Unusable, &error).detail("metadata"))
+}
+
+impl Report for SendReport {
+    fn kind(&self) -> Kind {
+        Kind::SendResult
+    }
+
+    fn human(&self, page: &mut Page) {
+        answer(page, &self.answer);
+    }
+}
+
+/// The text of an answer, and nothing if it has none.
+pub(super) fn answer(page: &mut Page, answer: &AnswerReport) {
+    if !answer.text.is_empty() {
+        page.block(&answer.text);
+    }
+}
+
+/// What people must know beside the text: how the task stands, and what can be done now.
+pub(super) fn remark(output: &Output, agent: &str, answer: &AnswerReport, exit: Exit) {
+    let state = answer.state.as_deref().unwrap_or_default();
+    let task = answer.task_id.as_deref().unwrap_or_default();
+    let named = format!("task {task} of {agent}");
+    match exit {
+        Exit::Done if matches!(state, "" | "completed") => {}
+        Exit::Done => {
+            output.note(&format!("{named} is {state}"));
+            output.note(&format!("hint: {}", acting::follow(task)));
+        }
+        Exit::InputRequired => {
+            output.note(&format!("{named} needs input"));
+            let again = go_on(agent, answer);
+            output.note(&format!("hint: answer with `{again}`"));
+        }
+        Exit::AuthRequired => {
+            output.note(&format!("{named} needs authentication"));
+            let again = go_on(agent, answer);
+            output.note(&format!("hint: when that is done, go on with `{again}`"));
+        }
+        Exit::Timeout | Exit::Interrupted => {
+            let why = if exit == Exit::Timeout {
+                "the time ran out"
+            } else {
+                "interrupted"
+            };
+            output.note(&format!("{why} while {named} was {state}"));
+            output.note(&format!("hint: {}", acting::follow(task)));
+        }
+        Exit::TaskFailed => output.note(&format!("{named} failed")),
+        _ => output.note(&format!("{named} was {state}")),
+    }
+    if answer.text.is_empty() {
+        let parts: usize = answer.artifacts.iter().map(|one| one.parts.len()).sum();
+        let what = match parts {
+            0 => "the answer has no text".to_owned(),
+            1 => "the answer has no text, but 1 other part".to_owned(),
+            more => format!("the answer has no text, but {more} other parts"),
+        };
+        output.note(&format!("{what}; --json shows all of it"));
+    }
+}
+
+/// The command that continues a task.
+fn go_on(agent: &str, answer: &AnswerReport) -> String {
+    let mut words = format!("missive send {}", word(agent));
+    for (flag, id) in [
+        ("--task", &answer.task_id),
+        ("--context", &answer.context_id),
+    ] {
+        if let Some(id) = id {
+            words.push_str(&format!(" {flag} {}", word(id)));
+        }
+    }
+    words.push_str(" \"...\"");
+    words
+}
