@@ -91,6 +91,7 @@ fn credentials_inside_strings_go() {
 fn prose_about_credentials_stays() {
     for wire in [
         r#"["Send a Bearer token.", "Basic usage", "ssh://git@host/x", "secrets = none"]"#,
+        r#"["Bearer realm=\"x\", scope=mail", "Bearer error=\"invalid_token\""]"#,
         r#"["mail me@example.org: http://example.org/a@b", "the cookie: a story", "Bearer ..."]"#,
     ] {
         assert_eq!(json(&[], wire), (wire.to_owned(), 0));

@@ -35,6 +35,17 @@ const PROSE: &[&str] = &[
     "tokens",
 ];
 
+/// Parameters of a challenge: `Bearer realm="x"` asks for a token and holds none (RFC 6750, section 3;
+/// RFC 9728, section 5.1).
+const CHALLENGE: &[&[u8]] = &[
+    b"error",
+    b"error_description",
+    b"error_uri",
+    b"realm",
+    b"resource_metadata",
+    b"scope",
+];
+
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new()
@@ -88,11 +99,17 @@ fn credentials(bytes: &[u8], at: usize) -> Option<Span> {
     let end = run(bytes, start, is_token_byte);
     let token = bytes.get(start..end)?;
     let secret = if bearer {
-        token.iter().any(u8::is_ascii_alphanumeric) && !is_prose(token)
+        token.iter().any(u8::is_ascii_alphanumeric) && !is_prose(token) && !is_challenge(token)
     } else {
         is_basic(token)
     };
     (start > after && secret).then(|| Span::bare(start, end))
+}
+
+/// The beginning of a parameter; a token has `=` at its end only, and none of these names.
+fn is_challenge(token: &[u8]) -> bool {
+    let name = token.split(|byte| *byte == b'=').next();
+    token.contains(&b'=') && name.is_some_and(|name| CHALLENGE.binary_search(&name).is_ok())
 }
 
 fn is_prose(token: &[u8]) -> bool {
