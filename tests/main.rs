@@ -11,7 +11,10 @@
 
 mod cli_agent;
 mod cli_config;
+mod cli_doubt;
+mod cli_faults;
 mod cli_output;
+mod cli_secrets;
 mod cli_send;
 mod cli_usage;
 

@@ -14,6 +14,7 @@ pub(crate) struct Failure {
     message: String,
     sources: Vec<String>,
     hints: Vec<String>,
+    operation: Option<String>,
 }
 
 impl Failure {
@@ -25,6 +26,7 @@ impl Failure {
             message: message.into(),
             sources: Vec::new(),
             hints: Vec::new(),
+            operation: None,
         }
     }
 
@@ -80,6 +82,17 @@ impl Failure {
             Some(hint) => self.hint(hint),
             None => self,
         }
+    }
+
+    /// Names the operation that was begun.
+    pub(crate) fn of_operation(mut self, operation: Option<String>) -> Self {
+        self.operation = operation;
+        self
+    }
+
+    /// The operation that was begun: what `retry` and `events list --operation` take.
+    pub(crate) fn operation(&self) -> Option<&str> {
+        self.operation.as_deref()
     }
 
     /// How the process ends.

@@ -37,6 +37,8 @@ use render::{Mode, Output};
 use std::ffi::OsString;
 
 fn main() -> std::process::ExitCode {
+    // What is created is its owner's alone, also the files that the store makes by itself.
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     let arguments: Vec<OsString> = std::env::args_os().collect();
     // Errors of the arguments themselves must already have the form that was asked for.
     let mode = if wants_machine_output(&arguments) {

@@ -4,6 +4,7 @@ mod acting;
 mod agent;
 pub(crate) mod completion;
 mod log;
+mod retry;
 mod send;
 
 use crate::args::global::Globals;
@@ -73,8 +74,8 @@ async fn dispatch(
         Command::Log(command) => log::run(command, setting, output).await,
         Command::Agent(command) => agent::run(command, setting, output).await,
         Command::Send(command) => send::run(command, setting, output).await,
-        Command::Retry(_)
-        | Command::Demo
+        Command::Retry(command) => retry::run(command, setting, output).await,
+        Command::Demo
         | Command::Task(_)
         | Command::Events(_)
         | Command::Projection(_)

@@ -45,9 +45,8 @@ async fn perform(
     let agent = agent_of(&views, &command.operation).map_err(|error| told.failure(error))?;
     let known = agent.map(Target::Alias);
     // An agent that was removed meanwhile is still asked, without the credentials that it had.
-    let target = known.filter(|target| {
-        missive_commands::peer::resolve(&views, &setting.config, target).is_ok()
-    });
+    let target = known
+        .filter(|target| missive_commands::peer::resolve(&views, &setting.config, target).is_ok());
     let missive = acting::for_requests(setting, session, target.as_ref())?;
     let wish = Wish::listen()?;
     let progress = acting::progress(output, "asking the agent");

@@ -84,6 +84,8 @@ struct ErrorFields<'a> {
     help: Option<String>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     sources: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operation_id: Option<&'a str>,
     exit_code: u8,
 }
 
@@ -126,6 +128,7 @@ pub(crate) fn encode_failure(
         message: failure.message(),
         help: (!hints.is_empty()).then(|| hints.join("\n")),
         sources: failure.sources(),
+        operation_id: failure.operation(),
         exit_code: failure.exit().number(),
     };
     encode(Kind::Error, false, sequence, &fields)

@@ -55,10 +55,12 @@ impl<'a> Told<'a> {
 
     /// An error of the acting room as the user is told.
     pub(crate) fn failure(&self, error: CommandError) -> Failure {
-        match error {
+        let operation = error.operation().map(OperationId::to_string);
+        let failure = match error {
             CommandError::Refused(refusal) => self.refused(&refusal),
             CommandError::Failed(broke) => self.failed(broke),
-        }
+        };
+        failure.of_operation(operation)
     }
 
     fn agent(&self) -> String {

@@ -1,0 +1,142 @@
+//! A message that may have arrived: how it is told, and how `missive retry` resolves it.
+
+use crate::cli_send::{sent, world_with};
+use crate::{TestWorld, ids_hidden};
+use missive_fixtures::{Answer, EchoAgent, Gate};
+use std::process::Stdio;
+
+/// The operation that a failure in JSON names.
+fn lost(world: &TestWorld, text: &str) -> String {
+    let run = world.missive(["send", "py", text, "--json"]);
+    assert_eq!(run.code, Some(86), "{run}");
+    let error = run.error();
+    error["data"]["operation_id"].as_str().unwrap().to_owned()
+}
+
+fn retried(world: &TestWorld, arguments: &[&str]) -> String {
+    let words = ["retry"].iter().chain(arguments).copied();
+    ids_hidden(&world.missive(words).to_string())
+}
+
+#[test]
+fn a_message_without_an_answer_is_86_and_a_retry_finds_its_task() {
+    let agent = EchoAgent::start();
+    let world = world_with(&agent.url());
+    agent.next_send_answers(Answer::close());
+    insta::assert_snapshot!(sent(&world, &["py", "task one"]), @r"
+    exit 86
+    ------- stderr -------
+    missive: it is not known whether the message arrived
+    caused by: the connection to 127.0.0.1:[PORT] ended before an answer began
+    caused by: error sending request
+    caused by: client error (SendRequest)
+    caused by: connection closed before message completed
+    hint: `missive retry [ID]` asks the agent what became of it
+    hint: `missive doctor` lists everything that is in doubt
+    ");
+    agent.next_send_answers(Answer::close());
+    let operation = lost(&world, "task report");
+
+    insta::assert_snapshot!(retried(&world, &[&operation]), @r"
+    exit 0
+    ------- stdout -------
+    report
+    ------- stderr -------
+    the agent has the message
+    ");
+    insta::assert_snapshot!(retried(&world, &[&operation]), @r"
+    exit 64
+    ------- stderr -------
+    missive: operation [ID] is finished
+    hint: `missive events list --operation [ID]` shows how it ended
+    ");
+    assert_eq!(agent.messages().len(), 2);
+}
+
+#[test]
+fn a_message_that_the_agent_cannot_find_is_sent_again_only_when_asked_for() {
+    let agent = EchoAgent::start();
+    let world = world_with(&agent.url());
+    agent.next_send_answers(Answer::close());
+    let operation = lost(&world, "echo hi");
+
+    insta::assert_snapshot!(retried(&world, &[&operation]), @r"
+    exit 86
+    ------- stderr -------
+    missive: it is still not known whether the message of operation [ID] arrived: no task of the agent holds it
+    hint: `missive retry [ID] --resend` sends it again with the same message id, which a careful agent answers only once
+    ");
+    assert_eq!(agent.messages().len(), 1);
+    insta::assert_snapshot!(retried(&world, &[&operation, "--resend"]), @r"
+    exit 0
+    ------- stdout -------
+    hi
+    ------- stderr -------
+    the message was sent again, and answered
+    ");
+    let ids: Vec<_> = agent
+        .messages()
+        .iter()
+        .map(|sent| sent["messageId"].clone())
+        .collect();
+    assert_eq!(ids.len(), 2);
+    assert_eq!(ids.first(), ids.last());
+}
+
+#[test]
+fn a_retry_of_nothing_is_refused() {
+    let nothing = "01a230f0-89c0-7e8c-91e8-57e7e064cd4c";
+    let empty = TestWorld::new();
+    insta::assert_snapshot!(retried(&empty, &[nothing]), @r"
+    exit 66
+    ------- stderr -------
+    missive: there is no operation [ID]
+    hint: `missive doctor` lists what is in doubt
+    ");
+    assert!(!empty.missive_home().exists());
+
+    let agent = EchoAgent::start();
+    let world = world_with(&agent.url());
+    insta::assert_snapshot!(retried(&world, &[nothing]), @r"
+    exit 66
+    ------- stderr -------
+    missive: there is no operation [ID]
+    hint: `missive doctor` lists what is in doubt
+    ");
+    agent.next_send_answers(Answer::close());
+    lost(&world, "echo hi");
+    insta::assert_snapshot!(retried(&world, &[nothing]), @r"
+    exit 66
+    ------- stderr -------
+    missive: there is no operation [ID]
+    hint: in doubt is [ID]; `missive doctor` lists all
+    ");
+}
+
+#[test]
+fn an_interrupted_message_is_in_doubt_and_the_way_on_is_named() {
+    let agent = EchoAgent::start();
+    let world = world_with(&agent.url());
+    let gate = Gate::new("before the answer");
+    agent.next_send_waits(&gate);
+    let child = world
+        .command(["send", "py", "echo hi"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+
+    gate.wait_arrived();
+    let process = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
+    let run = world.ended(child);
+    gate.open();
+
+    insta::assert_snapshot!(ids_hidden(&run.to_string()), @r"
+    exit 130
+    ------- stderr -------
+    missive: interrupted; it is not known whether the message arrived
+    hint: `missive retry [ID]` asks the agent what became of it
+    hint: `missive doctor` lists everything that is in doubt
+    ");
+}
