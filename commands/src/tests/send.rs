@@ -182,3 +182,27 @@ async fn tenant_token_extension_and_version_go_with_every_request_and_no_secret_
     assert!(!stored.contains("hunter2"));
     assert!(stored.contains("X-Short: [redacted:"), "{stored}");
 }
+
+#[tokio::test]
+async fn service_parameters_of_the_user_replace_those_of_the_configuration_and_reach_every_request()
+{
+    let agent = EchoAgent::start();
+    let mut world = World::new().with_agent(&agent.url()).await;
+    let configured = &mut world.config.protocol.service_params;
+    configured.insert("X-Region".to_owned(), "north".to_owned());
+    configured.insert("X-Team".to_owned(), "ops".to_owned());
+    world.requests.service_params = vec![("x-region".to_owned(), "south".to_owned())];
+
+    world
+        .missive()
+        .send(&Send::text(py(), "echo hi"), &mut patient())
+        .await
+        .unwrap();
+
+    let seen = agent.peer().requests();
+    assert_eq!(seen.len(), 2);
+    for request in seen {
+        assert_eq!(request.header_values("x-region"), ["south"]);
+        assert_eq!(request.header_values("x-team"), ["ops"]);
+    }
+}
