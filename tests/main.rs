@@ -17,6 +17,7 @@ mod cli_output;
 mod cli_secrets;
 mod cli_send;
 mod cli_usage;
+mod kill;
 
 use std::fmt;
 use std::io::Write as _;
