@@ -36,7 +36,7 @@ impl LoopbackAgent {
                     return;
                 }
                 // One after the other: the tour makes one call at a time.
-                if let Err(error) = connection.and_then(|connection| answer(connection, address)) {
+                if let Err(error) = connection.and_then(|connection| answer(&connection, address)) {
                     tracing::debug!(%error, "a connection to the loopback agent ended early");
                 }
             }
@@ -71,10 +71,10 @@ impl Drop for LoopbackAgent {
     }
 }
 
-fn answer(connection: TcpStream, address: SocketAddr) -> io::Result<()> {
+fn answer(connection: &TcpStream, address: SocketAddr) -> io::Result<()> {
     connection.set_read_timeout(Some(PATIENCE))?;
     connection.set_write_timeout(Some(PATIENCE))?;
-    let mut reader = BufReader::new((&connection).take(REQUEST_BYTES_MAX));
+    let mut reader = BufReader::new(connection.take(REQUEST_BYTES_MAX));
     let mut request = String::new();
     reader.read_line(&mut request)?;
     let mut length = 0;
@@ -115,8 +115,9 @@ fn answer(connection: TcpStream, address: SocketAddr) -> io::Result<()> {
          cache-control: max-age=60\r\netag: \"1\"\r\nconnection: close\r\n\r\n",
         text.len()
     );
-    (&connection).write_all(head.as_bytes())?;
-    (&connection).write_all(text.as_bytes())?;
+    let mut writer = connection;
+    writer.write_all(head.as_bytes())?;
+    writer.write_all(text.as_bytes())?;
     connection.shutdown(Shutdown::Write)
 }
 
