@@ -3,6 +3,7 @@
 //! Indexes look at the envelope only, so an event of a kind that this build does not know is found as
 //! well. Every other view folds such an event as nothing.
 
+use crate::rows::postings::Blocks;
 use crate::rows::{Index, Posts, Rows, Table, load, save};
 use crate::view::{Indexing, Projection};
 use missive_log::event::Subject;
@@ -24,7 +25,7 @@ pub(crate) struct Postings;
 impl Indexing for Postings {
     const NAME: &'static str = "index";
     const VERSION: u32 = 1;
-    const TABLES: &'static [Table] = &[Table::Postings];
+    const TABLES: &'static [Table] = &[Table::Postings, Table::Kinds];
 
     fn apply(posts: &mut impl Posts, event: &Event) {
         posts.post(Index::Kind, term(event.kind.name()), event.seq);
@@ -46,18 +47,11 @@ impl Indexing for Postings {
     }
 }
 
-/// Which kinds occur, and how often: what a glob can stand for.
-pub(crate) struct Kinds;
-
-impl Projection for Kinds {
-    const NAME: &'static str = "kind";
-    const VERSION: u32 = 1;
-    const TABLES: &'static [Table] = &[Table::Kinds];
-
-    fn apply(rows: &mut impl Rows, event: &Event) {
-        let kind = term(event.kind.name());
+/// Which kinds occur, and how often: what a glob can stand for. Counted once a chunk.
+pub(crate) fn count_kinds(rows: &mut impl Rows, blocks: &Blocks) {
+    for (kind, places) in blocks.counts(Index::Kind) {
         let count: u64 = load(rows, Table::Kinds, kind).unwrap_or(0);
-        save(rows, Table::Kinds, kind, &(count + 1));
+        save(rows, Table::Kinds, kind, &count.saturating_add(places));
     }
 }
 

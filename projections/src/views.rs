@@ -8,7 +8,7 @@ use crate::agent::Agents;
 use crate::artifact::Artifacts;
 use crate::context::Contexts;
 use crate::error::ViewsError;
-use crate::index::{Kinds, Postings, Subjects, Times};
+use crate::index::{Postings, Subjects, Times, count_kinds};
 use crate::message::Messages;
 use crate::outbox::Outbox;
 use crate::rows::disk::DiskStore;
@@ -47,7 +47,7 @@ pub struct ViewName {
 macro_rules! every_projection {
     ($call:ident) => {
         $call!(
-            Times, Kinds, Subjects, Outbox, Agents, Tasks, Artifacts, Messages, Contexts
+            Times, Subjects, Outbox, Agents, Tasks, Artifacts, Messages, Contexts
         )
     };
 }
@@ -249,6 +249,7 @@ pub(crate) fn fold(store: &Store, state: &State, prepared: Prepared) -> Result<S
         next.position = decoded.seq;
         next.link = Some(decoded.link);
     }
+    count_kinds(&mut chunk.rows, &prepared.blocks);
     let mut writes = chunk.rows.into_writes()?;
     writes.extend(prepared.blocks.into_writes());
     let row = postcard::to_stdvec(&next).map_err(|_| ViewsError::Damaged { table: Table::Meta })?;

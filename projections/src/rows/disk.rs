@@ -5,6 +5,7 @@
 //! interrupted, which fjall cannot open either.
 
 use super::store::{Visit, Write};
+use super::written::Written;
 use super::{Bytes, Order};
 use crate::error::ViewsError;
 use fjall::config::{BlockSizePolicy, CompressionPolicy};
@@ -31,6 +32,8 @@ pub(crate) struct DiskStore {
     folder: PathBuf,
     rows: Keyspace,
     database: Database,
+    /// Only of a folder that was empty when it was opened.
+    written: Option<Written>,
 }
 
 impl fmt::Debug for DiskStore {
@@ -56,15 +59,20 @@ impl DiskStore {
                 .max_memtable_size(MEMTABLE_BYTES)
                 .manual_journal_persist(true)
         })?;
+        let written = rows.is_empty()?.then(Written::none);
         Ok(Self {
             folder: folder.to_owned(),
             rows,
             database,
+            written,
         })
     }
 
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Bytes>, ViewsError> {
-        Ok(self.rows.get(key)?)
+        match &self.written {
+            Some(written) if !written.may_have(key) => Ok(None),
+            Some(_) | None => Ok(self.rows.get(key)?),
+        }
     }
 
     pub(crate) fn scan(
@@ -97,6 +105,9 @@ impl DiskStore {
         let mode = flush.then_some(PersistMode::Buffer);
         let mut batch = self.database.batch().durability(mode);
         for (key, value) in writes {
+            if let Some(written) = &self.written {
+                written.note(&key);
+            }
             match value {
                 Some(value) => batch.insert(&self.rows, key, value),
                 None => batch.remove(&self.rows, key),
@@ -122,6 +133,7 @@ impl DiskStore {
             folder,
             rows,
             database,
+            written: _,
         } = self;
         drop(rows);
         drop(database);

@@ -12,6 +12,7 @@ pub(crate) mod fold;
 pub(crate) mod memory;
 pub(crate) mod postings;
 pub(crate) mod store;
+mod written;
 
 use crate::error::ViewsError;
 use missive_log::event::Seq;

@@ -28,6 +28,7 @@ pub(crate) fn term_key(index: Index, term: &[u8], key: &mut Vec<u8>) {
 pub(crate) struct Block {
     first: Seq,
     last: Seq,
+    places: u64,
     bytes: Vec<u8>,
 }
 
@@ -36,6 +37,7 @@ impl Block {
         Self {
             first: seq,
             last: seq,
+            places: 1,
             bytes: Vec::new(),
         }
     }
@@ -47,6 +49,7 @@ impl Block {
             return;
         }
         self.last = seq;
+        self.places += 1;
         while distance >= 0x80 {
             self.bytes.push(low_seven(distance) | 0x80);
             distance >>= 7;
@@ -78,6 +81,16 @@ impl Posts for Blocks {
 }
 
 impl Blocks {
+    /// The terms of an index, each with the number of its places.
+    pub(crate) fn counts(&self, index: Index) -> impl Iterator<Item = (&[u8], u64)> {
+        let first = vec![Table::Postings as u8, index as u8];
+        let terms = self.by_term.range(first.clone()..);
+        terms
+            .take_while(move |(key, _)| key.starts_with(&first))
+            // The table, the index and the length of the term come first.
+            .filter_map(|(key, block)| Some((key.get(4..)?, block.places)))
+    }
+
     /// The rows that hold them.
     pub(crate) fn into_writes(self) -> impl Iterator<Item = Write> {
         self.by_term.into_iter().map(|(mut key, block)| {
