@@ -35,7 +35,7 @@ pub struct Task {
     pub updated: Timestamp,
     /// The event that first named it.
     pub first: Seq,
-    /// The newest event that concerns it, whatever it says.
+    /// The newest event that reported it; the index of tasks finds all that concern it.
     pub last: Seq,
     /// The most artifacts that one report held; a report may leave them out.
     pub artifacts: u32,
@@ -59,11 +59,9 @@ impl Projection for Tasks {
     const TABLES: &'static [Table] = &[Table::Tasks];
 
     fn apply(rows: &mut impl Rows, event: &Event) {
-        let seen = report(&event.kind);
-        if let Some(facts) = seen {
+        if let Some(facts) = report(&event.kind) {
             observe(rows, event, facts);
         }
-        touch(rows, event, seen.map(|facts| &facts.task));
     }
 }
 
@@ -155,26 +153,6 @@ fn is_older(known: &Task, state: TaskState, state_at: Option<Timestamp>) -> bool
     match (known.state_at, state_at) {
         (Some(known), Some(reported)) => reported < known || (reported == known && reopens),
         (Some(_) | None, None) | (None, Some(_)) => reopens,
-    }
-}
-
-/// Notes that a known task was concerned.
-fn touch(rows: &mut impl Rows, event: &Event, reported: Option<&TaskId>) {
-    let Some(task) = event
-        .links
-        .task
-        .as_ref()
-        .filter(|task| Some(*task) != reported)
-    else {
-        return;
-    };
-    if matches!(event.kind, EventKind::Unknown(_)) {
-        return;
-    }
-    let key = key(rows, agent_of(event).as_ref(), task);
-    if let Some(mut row) = load::<Task>(rows, Table::Tasks, &key) {
-        row.last = event.seq;
-        save(rows, Table::Tasks, &key, &row);
     }
 }
 

@@ -3,11 +3,12 @@
 //! A chunk is bounded by its caller in events, and so is what gathers here. What a fold has read is
 //! remembered for the rest of the chunk, since the next event is often about the same nouns.
 
+use super::keyed::Keyed;
 use super::store::{Store, Write, bounds};
 use super::{Bytes, KeyRange, Order, Row, Rows, Table};
 use crate::error::ViewsError;
 use std::collections::BTreeMap;
-use std::ops::{Bound, ControlFlow};
+use std::ops::ControlFlow;
 
 /// A value as the chunk sees it.
 #[derive(Debug)]
@@ -24,25 +25,11 @@ impl Cell {
     }
 }
 
-/// The values of a chunk, one map a table: small maps are searched quickly.
-#[derive(Debug)]
-struct Cells([BTreeMap<Bytes, Cell>; Table::ALL.len()]);
-
-impl Cells {
-    #[expect(
-        clippy::indexing_slicing,
-        reason = "tables are numbered without gaps from 0"
-    )]
-    fn of(&mut self, table: Table) -> &mut BTreeMap<Bytes, Cell> {
-        &mut self.0[table as usize]
-    }
-}
-
 /// Changes of one chunk.
 #[derive(Debug)]
 pub(crate) struct Fold<'a> {
     store: &'a Store,
-    cells: Cells,
+    cells: Keyed<Cell>,
     scratch: Vec<u8>,
     fault: Option<ViewsError>,
 }
@@ -51,22 +38,19 @@ impl<'a> Fold<'a> {
     pub(crate) fn new(store: &'a Store) -> Self {
         Self {
             store,
-            cells: Cells(std::array::from_fn(|_| BTreeMap::new())),
+            cells: Keyed::default(),
             scratch: Vec::new(),
             fault: None,
         }
     }
 
-    /// The changes in the order of their keys, or what went wrong below while they were made.
+    /// The changes, or what went wrong below while they were made.
     pub(crate) fn into_writes(self) -> Result<Vec<Write>, ViewsError> {
         if let Some(fault) = self.fault {
             return Err(fault);
         }
-        let mut writes: Vec<Write> = Vec::new();
-        for cells in self.cells.0 {
-            let changed = cells.into_iter().filter(|(_, cell)| cell.is_written());
-            writes.extend(changed.map(|(key, cell)| (key, cell.value)));
-        }
+        let written = self.cells.into_iter().filter(|(_, cell)| cell.is_written());
+        let writes = written.map(|(key, cell)| (key, cell.value)).collect();
         Ok(writes)
     }
 
@@ -84,8 +68,7 @@ impl<'a> Fold<'a> {
 
     fn change(&mut self, table: Table, key: &[u8], value: Option<Bytes>, fresh: bool) {
         self.key(table, key);
-        let cells = self.cells.of(table);
-        if let Some(cell) = cells.get_mut(self.scratch.as_slice()) {
+        if let Some(cell) = self.cells.get_mut(&self.scratch) {
             cell.value = value;
             cell.changed = true;
             return;
@@ -95,14 +78,14 @@ impl<'a> Fold<'a> {
             changed: true,
             fresh,
         };
-        cells.insert(self.scratch.as_slice().into(), cell);
+        self.cells.put_new(&self.scratch, cell);
     }
 }
 
 impl Rows for Fold<'_> {
     fn get(&mut self, table: Table, key: &[u8]) -> Option<Bytes> {
         self.key(table, key);
-        if let Some(cell) = self.cells.of(table).get(self.scratch.as_slice()) {
+        if let Some(cell) = self.cells.get(&self.scratch) {
             return cell.value.clone();
         }
         let value = match self.store.get(&self.scratch) {
@@ -117,8 +100,7 @@ impl Rows for Fold<'_> {
             changed: false,
             fresh: value.is_none(),
         };
-        let key = self.scratch.as_slice().into();
-        self.cells.of(table).insert(key, cell);
+        self.cells.put_new(&self.scratch, cell);
         value
     }
 
@@ -136,14 +118,14 @@ impl Rows for Fold<'_> {
 
     fn scan(&mut self, table: Table, range: &KeyRange, order: Order, limit: usize) -> Vec<Row> {
         let (from, to) = bounds(table, range);
-        let end = to.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-        if limit == 0 || to.as_deref().is_some_and(|to| to <= from.as_slice()) {
+        if limit == 0 {
             return Vec::new();
         }
         let mut merged: BTreeMap<Bytes, Option<Bytes>> = BTreeMap::new();
-        let within = (Bound::Included(from.as_slice()), end);
-        for (key, cell) in self.cells.of(table).range::<[u8], _>(within) {
-            merged.insert(key.clone(), cell.value.clone());
+        for (key, cell) in self.cells.iter() {
+            if **key >= *from && to.as_deref().is_none_or(|to| **key < *to) {
+                merged.insert(key.clone(), cell.value.clone());
+            }
         }
         // Enough of the store that, even if the chunk removed all that it knows, `limit` are left.
         let mut wanted = limit.saturating_add(merged.len());

@@ -9,6 +9,7 @@
 pub mod attached;
 pub(crate) mod disk;
 pub(crate) mod fold;
+pub(crate) mod keyed;
 pub(crate) mod memory;
 pub(crate) mod postings;
 pub(crate) mod store;

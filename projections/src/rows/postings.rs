@@ -8,11 +8,11 @@
 //! rebuild. Blocks of a term never overlap, since chunks come in order, so they sort as their places
 //! do. How a history was cut into chunks shows in the blocks and nowhere above.
 
+use super::keyed::Keyed;
 use super::store::{Store, Write};
 use super::{Index, Order, Places, Posts, Table, extend_counted};
 use crate::error::ViewsError;
 use missive_log::event::Seq;
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 /// The stored key of a term's blocks, without the place.
@@ -65,7 +65,7 @@ impl Block {
 /// The places of every term in one chunk. Gathering them needs no row, so it can be done beside folding.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
-    by_term: BTreeMap<Vec<u8>, Block>,
+    by_term: Keyed<Block>,
     scratch: Vec<u8>,
 }
 
@@ -75,7 +75,7 @@ impl Posts for Blocks {
         if let Some(block) = self.by_term.get_mut(&self.scratch) {
             block.push(seq);
         } else {
-            self.by_term.insert(self.scratch.clone(), Block::new(seq));
+            self.by_term.put_new(&self.scratch, Block::new(seq));
         }
     }
 }
@@ -83,18 +83,18 @@ impl Posts for Blocks {
 impl Blocks {
     /// The terms of an index, each with the number of its places.
     pub(crate) fn counts(&self, index: Index) -> impl Iterator<Item = (&[u8], u64)> {
-        let first = vec![Table::Postings as u8, index as u8];
-        let terms = self.by_term.range(first.clone()..);
+        let first = [Table::Postings as u8, index as u8];
+        let terms = self.by_term.iter();
         terms
-            .take_while(move |(key, _)| key.starts_with(&first))
+            .filter(move |(key, _)| key.starts_with(&first))
             // The table, the index and the length of the term come first.
             .filter_map(|(key, block)| Some((key.get(4..)?, block.places)))
     }
 
     /// The rows that hold them.
     pub(crate) fn into_writes(self) -> impl Iterator<Item = Write> {
-        self.by_term.into_iter().map(|(mut key, block)| {
-            key.extend_from_slice(&block.first.to_key());
+        self.by_term.into_iter().map(|(term, block)| {
+            let key = [&term[..], &block.first.to_key()].concat();
             (key.into(), Some(block.into_bytes().into()))
         })
     }

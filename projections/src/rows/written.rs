@@ -4,6 +4,7 @@
 //! microseconds to say so. This filter says it in nanoseconds for nearly all of them, and is never wrong
 //! about a key that was written (a Bloom filter, which forgets nothing and may mix keys up).
 
+use super::keyed::mix;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bits, as a power of two: 4 MB, of which the system gives only the pages that are touched. Past some
@@ -43,19 +44,6 @@ impl Written {
             Some((word, 1 << (place & 63)))
         })
     }
-}
-
-/// A number that differs where keys differ, nearly always. It guards nothing.
-fn mix(key: &[u8]) -> u64 {
-    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
-    let (words, rest) = key.as_chunks::<8>();
-    let mut last = [0; 8];
-    last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-    let mut hash = u64::try_from(key.len()).unwrap_or(0);
-    for word in words.iter().chain([&last]) {
-        hash = (hash.rotate_left(23) ^ u64::from_le_bytes(*word)).wrapping_mul(ODD);
-    }
-    (hash ^ (hash >> 29)).wrapping_mul(ODD)
 }
 
 #[cfg(test)]
