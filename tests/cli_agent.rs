@@ -251,6 +251,15 @@ fn inspecting_shows_the_card_and_which_interface_is_taken_and_why() {
     skill  name  tags
     s      s     t
     ");
+}
+
+#[test]
+fn refreshing_says_whether_the_card_is_another_one() {
+    let agent = EchoAgent::start();
+    let world = TestWorld::new();
+    world.missive(["agent", "add", "py", &agent.url()]);
+
+    insta::assert_snapshot!(seen(&world, &["refresh", "py"]), @"");
     insta::assert_snapshot!(seen(&world, &["refresh", "py"]), @r"
     exit 0
     ------- stdout -------

@@ -110,33 +110,18 @@ pub(super) fn remark(output: &Output, agent: &str, answer: &AnswerReport, exit: 
     let state = answer.state.as_deref().unwrap_or_default();
     let task = answer.task_id.as_deref().unwrap_or_default();
     let named = format!("task {task} of {agent}");
-    match exit {
-        Exit::Done if matches!(state, "" | "completed") => {}
-        Exit::Done => {
-            output.note(&format!("{named} is {state}"));
-            output.note(&format!("hint: {}", acting::follow(task)));
-        }
-        Exit::InputRequired => {
-            output.note(&format!("{named} needs input"));
-            let again = go_on(agent, answer);
-            output.note(&format!("hint: answer with `{again}`"));
-        }
-        Exit::AuthRequired => {
-            output.note(&format!("{named} needs authentication"));
-            let again = go_on(agent, answer);
-            output.note(&format!("hint: when that is done, go on with `{again}`"));
-        }
-        Exit::Timeout | Exit::Interrupted => {
-            let why = if exit == Exit::Timeout {
-                "the time ran out"
-            } else {
-                "interrupted"
-            };
-            output.note(&format!("{why} while {named} was {state}"));
-            output.note(&format!("hint: {}", acting::follow(task)));
-        }
-        Exit::TaskFailed => output.note(&format!("{named} failed")),
-        _ => output.note(&format!("{named} was {state}")),
+    let why = if exit == Exit::Timeout {
+        Some("the time ran out")
+    } else if exit == Exit::Interrupted {
+        Some("interrupted")
+    } else {
+        None
+    };
+    if let Some(why) = why {
+        output.note(&format!("{why} while {named} was {state}"));
+        output.note(&format!("hint: {}", acting::follow(task)));
+    } else {
+        remark_state(output, agent, answer, state, &named);
     }
     if answer.text.is_empty() {
         let parts: usize = answer.artifacts.iter().map(|one| one.parts.len()).sum();
@@ -149,6 +134,30 @@ pub(super) fn remark(output: &Output, agent: &str, answer: &AnswerReport, exit: 
     }
 }
 
+/// A task that is over as it should be needs no words.
+fn remark_state(output: &Output, agent: &str, answer: &AnswerReport, state: &str, named: &str) {
+    match state {
+        "" | "completed" => {}
+        "failed" => output.note(&format!("{named} failed")),
+        "canceled" | "rejected" => output.note(&format!("{named} was {state}")),
+        "input_required" => {
+            output.note(&format!("{named} needs input"));
+            let again = go_on(agent, answer);
+            output.note(&format!("hint: answer with `{again}`"));
+        }
+        "auth_required" => {
+            output.note(&format!("{named} needs authentication"));
+            let again = go_on(agent, answer);
+            output.note(&format!("hint: when that is done, go on with `{again}`"));
+        }
+        goes_on => {
+            output.note(&format!("{named} is {goes_on}"));
+            let task = answer.task_id.as_deref().unwrap_or_default();
+            output.note(&format!("hint: {}", acting::follow(task)));
+        }
+    }
+}
+
 /// The command that continues a task.
 fn go_on(agent: &str, answer: &AnswerReport) -> String {
     let mut words = format!("missive send {}", word(agent));
@@ -157,7 +166,7 @@ fn go_on(agent: &str, answer: &AnswerReport) -> String {
         ("--context", &answer.context_id),
     ] {
         if let Some(id) = id {
-            words.push_str(&format!(" {flag} {}", word(id)));
+            words.extend([" ", flag, " ", &word(id)]);
         }
     }
     words.push_str(" \"...\"");

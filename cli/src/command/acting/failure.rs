@@ -16,6 +16,9 @@ use missive_log::event::{Alias, OperationId};
 
 const CREDENTIALS: &str = "give credentials with --bearer-token-env ENV, with --header 'Name: value', or \
                            with an [auth_refs] entry and `missive agent add --auth-ref NAME`";
+const ADDRESS: &str = "the address of an agent is absolute, such as https://agent.example, and holds no \
+                       secret: those have --bearer-token-env and --header";
+const TOO_LARGE: &str = "raise `max_request_bytes` in [qos], or send a reference with --file";
 const IS_IT_RUNNING: &str = "is the agent running, and is its address right?";
 
 /// What the words of a failure need to know.
@@ -70,20 +73,23 @@ impl<'a> Told<'a> {
     fn refused(&self, refusal: &Refusal) -> Failure {
         let failure = Failure::from_error(exit_code(refusal.exit()), refusal);
         let failure = failure.detail(refusal.detail());
-        match refusal {
-            Refusal::NoAgent {
-                alias,
-                nearest,
-                known,
-                renamed_to,
-            } => failure.hint(who_was_meant(alias, nearest, known, renamed_to.as_ref())),
-            Refusal::NoAuthRef { name, known } => {
-                let known: Vec<&str> = known.iter().map(String::as_str).collect();
-                failure.hint_if(suggest::hint(name, "reference", &known))
-            }
-            Refusal::NoInterface(why) => failure.hint_if(self.about_interfaces(why)),
-            other => failure.hint_if(self.advice(other)),
-        }
+        let hint = if let Refusal::NoAgent {
+            alias,
+            nearest,
+            known,
+            renamed_to,
+        } = refusal
+        {
+            Some(who_was_meant(alias, nearest, known, renamed_to.as_ref()))
+        } else if let Refusal::NoAuthRef { name, known } = refusal {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            suggest::hint(name, "reference", &known)
+        } else if let Refusal::NoInterface(why) = refusal {
+            self.about_interfaces(why)
+        } else {
+            self.advice(refusal)
+        };
+        failure.hint_if(hint)
     }
 
     fn about_interfaces(&self, why: &NoChoice) -> Option<String> {
@@ -112,11 +118,7 @@ impl<'a> Told<'a> {
                 format!("choose another alias; `missive agent show {alias}` shows this one{place}")
             }
             Refusal::Configured { .. } => "change it in the configuration file".to_owned(),
-            Refusal::BadUrl { .. } => {
-                "the address of an agent is absolute, such as https://agent.example, and holds no \
-                 secret: those have --bearer-token-env and --header"
-                    .to_owned()
-            }
+            Refusal::BadUrl { .. } => ADDRESS.to_owned(),
             Refusal::TaskEnded {
                 context: Some(context),
                 ..
@@ -142,9 +144,7 @@ impl<'a> Told<'a> {
                     .collect();
                 format!("declare it with {}", flags.join(" "))
             }
-            Refusal::RequestTooLarge { .. } => {
-                "raise `max_request_bytes` in [qos], or send a reference with --file".to_owned()
-            }
+            Refusal::RequestTooLarge { .. } => TOO_LARGE.to_owned(),
             Refusal::NoOperation { in_doubt, .. } => match in_doubt.first() {
                 Some(first) => format!("in doubt is {first}; `missive doctor` lists all"),
                 None => "`missive doctor` lists what is in doubt".to_owned(),
@@ -176,9 +176,10 @@ impl<'a> Told<'a> {
     }
 
     fn failed(&self, broke: Broke) -> Failure {
-        let exit = match broke.exit() {
-            Exit::Interrupted => self.ending,
-            other => exit_code(other),
+        let exit = if broke.exit() == Exit::Interrupted {
+            self.ending
+        } else {
+            exit_code(broke.exit())
         };
         let detail = broke.detail();
         let detailed = |failure: Failure| match detail {
@@ -194,7 +195,7 @@ impl<'a> Told<'a> {
                 let source = cause
                     .as_ref()
                     .map(|cause| -> &dyn std::error::Error { cause });
-                self.about_card(failure.caused_by(source), &error)
+                about_card(failure.caused_by(source), &error)
             }
             Broke::Peer { ref error, .. } => {
                 about_peer(detailed(Failure::from_error(exit, &broke)), error)
@@ -241,27 +242,27 @@ impl<'a> Told<'a> {
             | Broke::Internal { .. }) => detailed(Failure::from_error(exit, &other)),
         }
     }
+}
 
-    fn about_card(&self, failure: Failure, error: &FetchError) -> Failure {
-        match error {
-            FetchError::Call { kind, .. } => failure.hint_if(about_call(*kind)),
-            FetchError::Status { error, .. } => about_peer(failure, error),
-            FetchError::Card(CardError::Html { .. }) => {
-                failure.hint("a web page answered there: check the address of the agent")
-            }
-            FetchError::Nowhere { .. } => failure.hint(
-                "check the address; an agent without a card is registered with --interface BINDING=URL, or \
-                 spoken to with --binding",
-            ),
-            FetchError::Card(CardError::OldProtocol { .. }) => {
-                failure.hint("missive does not fall back to an older protocol by itself")
-            }
-            FetchError::Request(_)
-            | FetchError::Redirect(_)
-            | FetchError::Card(
-                CardError::Compressed { .. } | CardError::Json { .. } | CardError::NotACard { .. },
-            ) => failure,
+fn about_card(failure: Failure, error: &FetchError) -> Failure {
+    match error {
+        FetchError::Call { kind, .. } => failure.hint_if(about_call(*kind)),
+        FetchError::Status { error, .. } => about_peer(failure, error),
+        FetchError::Card(CardError::Html { .. }) => {
+            failure.hint("a web page answered there: check the address of the agent")
         }
+        FetchError::Nowhere { .. } => failure.hint(
+            "check the address; an agent without a card is registered with --interface BINDING=URL, or \
+             spoken to with --binding",
+        ),
+        FetchError::Card(CardError::OldProtocol { .. }) => {
+            failure.hint("missive does not fall back to an older protocol by itself")
+        }
+        FetchError::Request(_)
+        | FetchError::Redirect(_)
+        | FetchError::Card(
+            CardError::Compressed { .. } | CardError::Json { .. } | CardError::NotACard { .. },
+        ) => failure,
     }
 }
 

@@ -251,10 +251,10 @@ impl Wish {
 
     /// How a command ends.
     pub(super) fn exit(&self, exit: Exit) -> ExitCode {
-        match exit {
-            Exit::Interrupted => self.ending(),
-            other => failure::exit_code(other),
+        if exit == Exit::Interrupted {
+            return self.ending();
         }
+        failure::exit_code(exit)
     }
 }
 
