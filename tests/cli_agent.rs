@@ -259,7 +259,16 @@ fn refreshing_says_whether_the_card_is_another_one() {
     let world = TestWorld::new();
     world.missive(["agent", "add", "py", &agent.url()]);
 
-    insta::assert_snapshot!(seen(&world, &["refresh", "py"]), @"");
+    insta::assert_snapshot!(seen(&world, &["refresh", "py"]), @r"
+    exit 0
+    ------- stdout -------
+    py has a new card
+    card         echo 1.0.0
+    says         Does what the text says
+    fetched      2026-12-01T09:30:00.004000Z
+    fresh until  2026-12-01T09:35:00.000000Z
+    from         http://127.0.0.1:[PORT]/.well-known/agent-card.json
+    ");
     insta::assert_snapshot!(seen(&world, &["refresh", "py"]), @r"
     exit 0
     ------- stdout -------

@@ -2,15 +2,19 @@
 
 use crate::cli_send::{sent, world_with};
 use crate::{TestWorld, ids_hidden};
-use missive_fixtures::{Answer, EchoAgent, Gate};
-use std::process::Stdio;
+use missive_fixtures::{Answer, EchoAgent, Gate, ScriptedPeer};
+use serde_json::json;
+use std::process::{Child, Stdio};
 
 /// The operation that a failure in JSON names.
 fn lost(world: &TestWorld, text: &str) -> String {
     let run = world.missive(["send", "py", text, "--json"]);
     assert_eq!(run.code, Some(86), "{run}");
     let error = run.error();
-    error["data"]["operation_id"].as_str().unwrap().to_owned()
+    error["data"]["operation_id"]
+        .as_str()
+        .expect("an operation")
+        .to_owned()
 }
 
 fn retried(world: &TestWorld, arguments: &[&str]) -> String {
@@ -114,25 +118,77 @@ fn a_retry_of_nothing_is_refused() {
 }
 
 #[test]
+fn a_time_that_runs_out_before_the_answer_leaves_a_doubt() {
+    let peer = ScriptedPeer::start();
+    peer.card(&json!({}));
+    peer.on_send(&Answer::never());
+    let world = world_with(&peer.url());
+    world.missive(["agent", "refresh", "py"]);
+
+    insta::assert_snapshot!(sent(&world, &["py", "hi", "--timeout", "2s"]), @r"
+    exit 86
+    ------- stderr -------
+    missive: it is not known whether the message arrived
+    caused by: no full answer within 2s (total timeout)
+    hint: `missive retry [ID]` asks the agent what became of it
+    hint: `missive doctor` lists everything that is in doubt
+    ");
+}
+
+#[test]
+fn a_wait_that_is_interrupted_leaves_the_task_where_it_is() {
+    let peer = ScriptedPeer::start();
+    peer.card(&json!({}));
+    let working =
+        json!({"id": "t-1", "contextId": "c-1", "status": {"state": "TASK_STATE_WORKING"}});
+    peer.on_send(&Answer::a2a_value(&json!({ "task": working })));
+    let gate = Gate::new("before the task is shown");
+    peer.on(
+        "GET",
+        "/rest/tasks/t-1",
+        Answer::a2a_value(&working).gated(&gate),
+    );
+    let world = world_with(&peer.url());
+    let child = started(&world, &["send", "py", "hi", "--wait"]);
+
+    gate.wait_arrived();
+    let run = interrupted(&world, child);
+
+    insta::assert_snapshot!(run, @r"
+    exit 130
+    ------- stderr -------
+    interrupted while task t-1 of py was working
+    hint: the task goes on at the agent; `missive task get t-1` shows what the log knows of it
+    ");
+}
+
+fn started(world: &TestWorld, arguments: &[&str]) -> Child {
+    let mut command = world.command(arguments.iter().copied());
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("missive starts")
+}
+
+/// Ends a run as Ctrl-C does, and shows what it said.
+fn interrupted(world: &TestWorld, child: Child) -> String {
+    let process = rustix::process::Pid::from_child(&child);
+    let told = rustix::process::kill_process(process, rustix::process::Signal::INT);
+    told.expect("the run is there to be told");
+    ids_hidden(&world.ended(child).to_string())
+}
+
+#[test]
 fn an_interrupted_message_is_in_doubt_and_the_way_on_is_named() {
     let agent = EchoAgent::start();
     let world = world_with(&agent.url());
     let gate = Gate::new("before the answer");
     agent.next_send_waits(&gate);
-    let child = world
-        .command(["send", "py", "echo hi"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child = started(&world, &["send", "py", "echo hi"]);
 
     gate.wait_arrived();
-    let process = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
-    let run = world.ended(child);
+    let run = interrupted(&world, child);
     gate.open();
 
-    insta::assert_snapshot!(ids_hidden(&run.to_string()), @r"
+    insta::assert_snapshot!(run, @r"
     exit 130
     ------- stderr -------
     missive: interrupted; it is not known whether the message arrived

@@ -250,6 +250,5 @@ fn an_answer_that_would_act_on_the_terminal_is_shown_harmless() {
     ------- stderr -------
     task $(touch owned) of py needs input
     hint: answer with `missive send py --task '$(touch owned)' --context 'c\u{1b}[2J'\''' "..."`
-    the answer has no text; --json shows all of it
     "#);
 }

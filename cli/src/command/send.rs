@@ -123,7 +123,7 @@ pub(super) fn remark(output: &Output, agent: &str, answer: &AnswerReport, exit: 
     } else {
         remark_state(output, agent, answer, state, &named);
     }
-    if answer.text.is_empty() {
+    if answer.text.is_empty() && matches!(state, "" | "completed") {
         let parts: usize = answer.artifacts.iter().map(|one| one.parts.len()).sum();
         let what = match parts {
             0 => "the answer has no text".to_owned(),
