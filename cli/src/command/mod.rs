@@ -3,9 +3,13 @@
 mod acting;
 mod agent;
 pub(crate) mod completion;
+mod doctor;
+mod events;
 mod log;
+mod projection;
 mod retry;
 mod send;
+mod task;
 
 use crate::args::global::Globals;
 use crate::args::{Cli, Command};
@@ -71,15 +75,15 @@ async fn dispatch(
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
     match command {
+        Command::Events(command) => events::run(command, setting, output).await,
         Command::Log(command) => log::run(command, setting, output).await,
         Command::Agent(command) => agent::run(command, setting, output).await,
         Command::Send(command) => send::run(command, setting, output).await,
         Command::Retry(command) => retry::run(command, setting, output).await,
+        Command::Projection(command) => projection::run(command, setting, output).await,
+        Command::Doctor(command) => doctor::run(command, setting, output).await,
+        Command::Task(command) => task::run(command, setting, output).await,
         Command::Demo
-        | Command::Task(_)
-        | Command::Events(_)
-        | Command::Projection(_)
-        | Command::Doctor(_)
         | Command::Completion(_) => Err(Failure::new(
             ExitCode::Internal,
             "this command is not connected to the log yet",

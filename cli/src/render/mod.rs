@@ -13,10 +13,6 @@ pub(crate) mod sink;
 pub(crate) use envelope::Kind;
 pub(crate) use output::Output;
 pub(crate) use page::{Page, Tint};
-#[expect(
-    unused_imports,
-    reason = "long outputs ask whether anybody still reads; they come next"
-)]
 pub(crate) use sink::Reader;
 
 use crate::failure::Failure;

@@ -1,7 +1,8 @@
 //! Where results, notes and failures of one run go.
 
 use super::page::Page;
-use super::sink::{Reader, Sink};
+use super::progress::Progress;
+use super::sink::{Reader, Sink, Writer};
 use super::{Lines, Mode, Report, envelope};
 use crate::args::global::Globals;
 use crate::exit::ExitCode;
@@ -124,6 +125,22 @@ impl Output {
         Ok(self.sink()?.write_blocking(bytes))
     }
 
+    /// Prints a piece of a JSON document that is written as it is found.
+    pub(crate) async fn piece(&mut self, bytes: Vec<u8>) -> Result<Reader, Failure> {
+        let bytes = self.for_terminal(bytes);
+        self.bytes(bytes).await
+    }
+
+    /// Standard output for a thread that writes by itself.
+    pub(crate) fn writer(&mut self) -> Result<Writer, Failure> {
+        Ok(self.sink()?.writer())
+    }
+
+    /// A line on stderr if what is being done takes long.
+    pub(crate) fn progress(&self, doing: &str) -> Progress {
+        Progress::start(self.style.terminal_errors && !self.style.quiet, doing)
+    }
+
     /// Says something on stderr that is neither result nor failure. With machine output or
     /// `--quiet` it is not said.
     pub(crate) fn note(&self, text: &str) {
@@ -191,11 +208,15 @@ impl Output {
                 lines.bytes
             }
         };
-        Ok(if self.style.terminal {
+        Ok(self.for_terminal(bytes))
+    }
+
+    fn for_terminal(&self, bytes: Vec<u8>) -> Vec<u8> {
+        if self.style.terminal {
             envelope::for_terminal(&bytes).into_bytes()
         } else {
             bytes
-        })
+        }
     }
 }
 

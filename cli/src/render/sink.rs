@@ -11,6 +11,9 @@ use tokio::sync::{mpsc, oneshot};
 /// Chunks that wait for the reader.
 const CHUNKS_MAX: usize = 32;
 
+/// A writer gathers so much before it hands it over.
+const WRITER_BYTES: usize = 64 << 10;
+
 /// Whether anybody still reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reader {
@@ -57,6 +60,14 @@ impl Sink {
         }
     }
 
+    /// A writer for a thread that is no runtime's. Everything is written only once it is gone.
+    pub(crate) fn writer(&self) -> Writer {
+        Writer {
+            chunks: self.chunks.clone(),
+            buffer: Vec::with_capacity(WRITER_BYTES),
+        }
+    }
+
     /// Waits until everything is written.
     pub(crate) async fn finish(self) -> io::Result<()> {
         drop(self.chunks);
@@ -71,6 +82,32 @@ impl Sink {
         self.ended
             .blocking_recv()
             .unwrap_or_else(|_| Err(io::Error::other("the output thread ended early")))
+    }
+}
+
+/// Hands over what is written, in chunks; blocks while too much waits.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    chunks: mpsc::Sender<Vec<u8>>,
+    buffer: Vec<u8>,
+}
+
+impl Write for Writer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= WRITER_BYTES {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        let chunk = std::mem::replace(&mut self.buffer, Vec::with_capacity(WRITER_BYTES));
+        let taken = self.chunks.blocking_send(chunk);
+        taken.map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 }
 

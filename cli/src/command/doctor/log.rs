@@ -1,0 +1,194 @@
+//! What the log and its views say of themselves, of agents, and of what was left unfinished.
+
+use super::super::Setting;
+use super::super::events::{check, fault_of};
+use super::Check;
+use crate::args::Doctor;
+use crate::exit::ExitCode;
+use crate::failure::Failure;
+use crate::open::{Session, failure};
+use crate::render::Output;
+use missive_log::backend::instance::Instance;
+use missive_projections::{Card, Intent, Views, ViewsError};
+use serde_json::json;
+
+pub(super) async fn checks(
+    command: &Doctor,
+    setting: &Setting<'_>,
+    session: &Session,
+    output: &Output,
+) -> Result<Vec<Check>, Failure> {
+    let mut checks = vec![log(command, setting, session, output).await?];
+    match session.views() {
+        Ok(views) => checks.extend(of_views(command, setting, session, &views)),
+        Err(error) => checks.push(Check::failed("views", &session.views_failure(&error))),
+    }
+    Ok(checks)
+}
+
+async fn log(
+    command: &Doctor,
+    setting: &Setting<'_>,
+    session: &Session,
+    output: &Output,
+) -> Result<Check, Failure> {
+    let head = session.head();
+    let (fault, depth) = if command.deep {
+        let verified = check(session, output).await?;
+        let fault = fault_of(session, &verified);
+        if let (Some(fault), None) = (&fault, session.fault()) {
+            session.distrust(fault).await?;
+        }
+        (fault, "every event verified")
+    } else {
+        (
+            session.fault().map(|fault| (**fault).clone()),
+            "as its witnesses saw it",
+        )
+    };
+    if let Some(fault) = fault {
+        let failure = failure::integrity(&setting.home, "the log does not verify", &fault);
+        return Ok(Check::failed("log", &failure).with(json!({"head": head.to_string()})));
+    }
+    let summary = format!("{} events, {depth}", head.seq);
+    Ok(Check::passed("log", summary).with(json!({"head": head.to_string()})))
+}
+
+fn of_views(
+    command: &Doctor,
+    setting: &Setting<'_>,
+    session: &Session,
+    views: &Views,
+) -> Vec<Check> {
+    let told = |id: &str, checked: Result<Vec<Check>, ViewsError>| match checked {
+        Ok(checks) => checks,
+        Err(error) => vec![Check::failed(id, &session.views_failure(&error))],
+    };
+    let mut checks = told("views", state(command, views));
+    checks.extend(told("agents", agents(setting, session, views)));
+    checks.extend(told("operations", operations(session, views)));
+    checks
+}
+
+fn state(command: &Doctor, views: &Views) -> Result<Vec<Check>, ViewsError> {
+    let status = views.status()?;
+    let summary = format!("{} views at event {}", status.views.len(), status.position);
+    if let Some(first) = status.unreadable_first {
+        let summary = format!("{summary}; {} events could not be read", status.unreadable);
+        let hint = format!("`missive events verify` says what is wrong with event {first}");
+        return Ok(vec![Check::warned("views", summary, hint)]);
+    }
+    if command.deep
+        && let Some(difference) = views.verify()?.difference
+    {
+        let failure = Failure::new(ExitCode::Io, "the views do not say what the log says")
+            .caused_by(Some(&std::io::Error::other(difference.to_string())))
+            .hint("`missive projection rebuild` folds them again; the log is not affected");
+        return Ok(vec![Check::failed("views", &failure)]);
+    }
+    Ok(vec![Check::passed("views", summary)])
+}
+
+fn agents(
+    setting: &Setting<'_>,
+    session: &Session,
+    views: &Views,
+) -> Result<Vec<Check>, ViewsError> {
+    let mut known: Vec<String> = Vec::new();
+    known.extend(
+        views
+            .agents()?
+            .into_iter()
+            .map(|agent| agent.alias.to_string()),
+    );
+    known.extend(setting.config.agents.keys().cloned());
+    known.sort();
+    known.dedup();
+    let mut checks = Vec::with_capacity(known.len());
+    for alias in known {
+        let Ok(name) = alias.parse() else { continue };
+        let card = views.card(&name)?.unwrap_or_default();
+        checks.push(agent(&alias, &card, session.ids().now()));
+    }
+    Ok(checks)
+}
+
+fn agent(alias: &str, card: &Card, now: missive_log::Timestamp) -> Check {
+    let id = format!("agent {alias}");
+    if let Some(failure) = &card.failure {
+        let status = failure
+            .status
+            .map(|status| format!(" (HTTP {status})"))
+            .unwrap_or_default();
+        let summary = format!(
+            "its card could not be fetched: {}{status}",
+            failure.failure.as_str()
+        );
+        return Check::warned(id, summary, format!("missive agent refresh {alias}"));
+    }
+    let Some(body) = &card.body else {
+        return Check::passed(id, "its card is fetched on first use");
+    };
+    let micros = now
+        .as_micros()
+        .saturating_sub(body.validated_at.as_micros());
+    let age = age(micros / 1_000_000);
+    let fresh = if body.fresh_until >= now {
+        "fresh"
+    } else {
+        "asked for again on next use"
+    };
+    Check::passed(id, format!("its card is {age} old, {fresh}"))
+        .with(json!({"fetched": body.validated_at, "fresh_until": body.fresh_until}))
+}
+
+/// Seconds in the largest unit that says something.
+fn age(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7_200 => format!("{} min", seconds / 60),
+        7_200..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+fn operations(session: &Session, views: &Views) -> Result<Vec<Check>, ViewsError> {
+    let run = session.run_folder();
+    let (mut doubtful, mut under_way) = (Vec::new(), 0_u64);
+    for open in views.outbox()? {
+        if open.doubt.is_none() && Instance::is_alive(&run, open.instance) {
+            under_way += 1;
+        } else if open.intent == Intent::Send {
+            doubtful.push(open);
+        }
+    }
+    if doubtful.is_empty() {
+        let summary = match under_way {
+            0 => "none in doubt".to_owned(),
+            under_way => format!("none in doubt, {under_way} under way"),
+        };
+        return Ok(vec![Check::passed("operations", summary)]);
+    }
+    let check = |open: missive_projections::Open| {
+        let operation = open
+            .operation
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        let to = open
+            .agent
+            .as_ref()
+            .map_or_else(|| open.url.to_string(), ToString::to_string);
+        let why = open
+            .doubt
+            .map_or("the process ended", |doubt| doubt.failure.as_str());
+        let summary = format!("a message to {to} at {} is in doubt: {why}", open.at);
+        Check::warned("operations", summary, format!("missive retry {operation}")).with(json!({
+            "operation_id": operation,
+            "message_id": open.message,
+            "sequence": open.seq,
+            "attempt": open.attempt,
+        }))
+    };
+    Ok(doubtful.into_iter().map(check).collect())
+}

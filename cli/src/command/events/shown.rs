@@ -1,0 +1,167 @@
+//! An event for people and for programs.
+
+use crate::open::Session;
+use crate::render::{Kind, Lines, Page, Report, Tint};
+use missive_log::event::Seq;
+use missive_log::export::{Held, Shown, ShownEvent};
+use missive_log::{Event, Log as _, Opened, Record, Subject};
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+
+/// Larger payloads are not part of a list; `events show` and `events export` have them.
+const LISTED_BYTES_MAX: usize = 4_096;
+
+/// Wide enough for every kind that this build knows.
+const KIND_WIDTH: usize = 22;
+
+/// How much of an event's payloads is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Payloads {
+    /// Nothing: people see a line.
+    None,
+    /// The small ones.
+    Small,
+    /// All.
+    All,
+}
+
+/// An event as it is shown.
+#[derive(Debug, Serialize)]
+pub(super) struct Item {
+    pub(super) event: Box<RawValue>,
+    #[serde(skip)]
+    cells: [String; 4],
+}
+
+impl Item {
+    /// Opens a record; `None` if it is no event.
+    pub(super) async fn of(session: &Session, record: &Record, payloads: Payloads) -> Option<Self> {
+        let event = record.decode().ok()?;
+        let held = held(session, &event, payloads).await;
+        let digest = record.digest(session.head().log);
+        let shown = ShownEvent::new(record, &event, digest, &held);
+        let cells = [
+            event.seq.to_string(),
+            seconds(&event.at.to_string()),
+            event.kind.name().to_owned(),
+            about(&event),
+        ];
+        Some(Self {
+            event: to_raw_value(&shown).ok()?,
+            cells,
+        })
+    }
+
+    /// One line, whose first column is so wide.
+    fn line(&self, width: usize, page: &mut Page) {
+        let [seq, at, kind, about] = &self.cells;
+        let before = format!("{seq:>width$}  {at}  ");
+        let kind = match about.is_empty() {
+            true => kind.clone(),
+            false => format!("{kind:KIND_WIDTH$}  "),
+        };
+        page.spans(&[
+            (Tint::Faint, &before),
+            (Tint::Plain, &kind),
+            (Tint::Plain, about),
+        ]);
+    }
+}
+
+/// The payloads of an event. One that does not verify is shown as missing; `events verify` says more.
+pub(super) async fn held(session: &Session, event: &Event, payloads: Payloads) -> Vec<Held> {
+    let mut held = Vec::with_capacity(event.payloads.len());
+    for of in &event.payloads {
+        let shown = match payloads {
+            Payloads::None => Shown::Withheld,
+            Payloads::Small | Payloads::All => match session.log().payload(*of).await {
+                Ok(Opened::Present(row))
+                    if payloads == Payloads::Small && row.bytes.len() > LISTED_BYTES_MAX =>
+                {
+                    Shown::Withheld
+                }
+                Ok(Opened::Present(row)) => Shown::Present(row),
+                Ok(Opened::Erased(seq)) => Shown::Erased(seq),
+                Ok(Opened::Missing) | Err(_) => Shown::Missing,
+            },
+        };
+        held.push(Held { of: *of, shown });
+    }
+    held
+}
+
+/// The nouns of an event, in a few words.
+pub(super) fn about(event: &Event) -> String {
+    let mut words: Vec<String> = Vec::new();
+    let links = &event.links;
+    match (&links.agent, &event.subject) {
+        (Some(alias), _) | (None, Some(Subject::Agent(alias))) => words.push(alias.to_string()),
+        (None, Some(subject @ Subject::Actor(_))) => words.push(subject.to_string()),
+        (None, _) => {}
+    }
+    words.extend(
+        links
+            .context
+            .as_ref()
+            .map(|context| format!("context {context}")),
+    );
+    words.extend(links.task.as_ref().map(|task| format!("task {task}")));
+    if words.is_empty()
+        && let (Some(operation), Some(Subject::Operation(_))) = (&event.operation, &event.subject)
+    {
+        words.push(format!("operation {operation}"));
+    }
+    words.join("  ")
+}
+
+/// A stored time without its fraction.
+pub(super) fn seconds(at: &str) -> String {
+    let whole = at.split_once('.').map_or(at, |(whole, _)| whole);
+    format!("{whole}Z")
+}
+
+/// Some events of a list.
+#[derive(Debug, Serialize)]
+pub(super) struct Events {
+    pub(super) items: Vec<Item>,
+    #[serde(skip)]
+    width: usize,
+}
+
+impl Events {
+    /// Events of a log that ends there.
+    pub(super) fn new(items: Vec<Item>, end: Seq) -> Self {
+        Self {
+            items,
+            width: end.to_string().len(),
+        }
+    }
+}
+
+impl Report for Events {
+    fn kind(&self) -> Kind {
+        Kind::EventRecord
+    }
+
+    fn human(&self, page: &mut Page) {
+        for item in &self.items {
+            item.line(self.width, page);
+        }
+    }
+
+    fn lines(&self, lines: &mut Lines) -> Result<(), serde_json::Error> {
+        let mut items = self.items.iter();
+        items.try_for_each(|item| lines.push(self.kind(), true, item))
+    }
+}
+
+/// One event as it comes; also with `--json`, where each is a document.
+impl Report for Item {
+    fn kind(&self) -> Kind {
+        Kind::EventRecord
+    }
+
+    fn human(&self, page: &mut Page) {
+        self.line(1, page);
+    }
+}

@@ -1,0 +1,230 @@
+//! `missive events stats`: how much of what.
+
+use super::super::{Setting, no_log, warn_of_fault};
+use super::chosen::{Chosen, typed};
+use super::list::tell_unreadable;
+use super::shown::seconds;
+use crate::args::events::Filter as Args;
+use crate::exit::ExitCode;
+use crate::failure::Failure;
+use crate::open::Session;
+use crate::render::{Kind, Output, Page, Report};
+use missive_log::Log as _;
+use missive_log::event::{Event, Seq};
+use missive_projections::{Filter, SELECT_MAX, Views, ViewsError};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+pub(super) async fn run(
+    filter: &Args,
+    setting: &Setting<'_>,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let session = setting.home.read().await?.ok_or_else(no_log)?;
+    session
+        .used(async |session| stats(filter, setting, session, output).await)
+        .await
+}
+
+async fn stats(
+    filter: &Args,
+    setting: &Setting<'_>,
+    session: &Session,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    warn_of_fault(session, output);
+    let progress = output.progress("counting");
+    let mut counts = Counts::default();
+    if typed(filter).is_empty() {
+        let counted = session
+            .views()
+            .and_then(|views| counts.from_indexes(&views));
+        counted.map_err(|error| session.views_failure(&error))?;
+        for place in [Seq(1), session.head().seq] {
+            let records = session.log().pick(&[place]).await;
+            let records = records.map_err(|error| session.read_failure(error))?;
+            if let Some(event) = records.first().and_then(|record| record.decode().ok()) {
+                counts.frame(&event);
+            }
+        }
+    } else {
+        let mut chosen = Chosen::new(session, setting, filter, false).await?;
+        loop {
+            let records = chosen.page().await?;
+            if records.is_empty() {
+                break;
+            }
+            for record in &records {
+                match record.decode() {
+                    Ok(event) => counts.add(&event),
+                    Err(_) => chosen.unreadable += 1,
+                }
+            }
+        }
+        tell_unreadable(chosen.unreadable, output);
+    }
+    drop(progress);
+    let profile = &setting.home.profile;
+    let report = Stats {
+        count: counts.count,
+        first: counts.first,
+        last: counts.last,
+        types: rows(counts.kinds, |kind, count| TypeCount { kind, count }),
+        agents: rows(counts.agents, |agent, count| AgentCount { agent, count }),
+        bytes: Bytes {
+            log: size(&profile.log()),
+            views: size(&profile.views()),
+        },
+        head: session.head().to_string(),
+    };
+    output.report(&report).await?;
+    Ok(ExitCode::Done)
+}
+
+#[derive(Default)]
+struct Counts {
+    count: u64,
+    first: Option<Place>,
+    last: Option<Place>,
+    kinds: BTreeMap<String, u64>,
+    agents: BTreeMap<String, u64>,
+}
+
+impl Counts {
+    fn add(&mut self, event: &Event) {
+        self.count += 1;
+        *self.kinds.entry(event.kind.name().to_owned()).or_default() += 1;
+        if let Some(agent) = &event.links.agent {
+            *self.agents.entry(agent.to_string()).or_default() += 1;
+        }
+        self.frame(event);
+    }
+
+    fn frame(&mut self, event: &Event) {
+        let place = Place {
+            sequence: event.seq,
+            timestamp: event.at.to_string(),
+        };
+        self.first.get_or_insert_with(|| place.clone());
+        self.last = Some(place);
+    }
+
+    /// All events at once. Agents are counted with what they did under former aliases.
+    fn from_indexes(&mut self, views: &Views) -> Result<(), ViewsError> {
+        for (kind, count) in views.kinds()? {
+            self.count += count;
+            self.kinds.insert(kind, count);
+        }
+        for agent in views.agents()? {
+            let filter = Filter {
+                agent: Some(agent.alias.clone()),
+                ..Filter::default()
+            };
+            let mut places = super::chosen::Indexed::new(views.clone(), filter);
+            let mut count = 0;
+            loop {
+                let page = places.page(SELECT_MAX)?;
+                if page.is_empty() {
+                    break;
+                }
+                count += page.len() as u64;
+            }
+            self.agents.insert(agent.alias.to_string(), count);
+        }
+        Ok(())
+    }
+}
+
+/// The largest first.
+fn rows<T>(counts: BTreeMap<String, u64>, row: impl Fn(String, u64) -> T) -> Vec<T> {
+    let mut counts: Vec<(String, u64)> = counts.into_iter().collect();
+    counts.sort_by(|left, right| right.1.cmp(&left.1).then_with(|| left.0.cmp(&right.0)));
+    counts
+        .into_iter()
+        .map(|(name, count)| row(name, count))
+        .collect()
+}
+
+/// What the files of a folder hold, in bytes. Files come and go while it is read: those are passed over.
+fn size(folder: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return 0;
+    };
+    let sizes = entries.flatten().map(|entry| match entry.metadata() {
+        Ok(found) if found.is_dir() => size(&entry.path()),
+        Ok(found) => found.len(),
+        Err(_) => 0,
+    });
+    sizes.sum()
+}
+
+/// `events_stats`.
+#[derive(Serialize)]
+struct Stats {
+    count: u64,
+    first: Option<Place>,
+    last: Option<Place>,
+    types: Vec<TypeCount>,
+    agents: Vec<AgentCount>,
+    bytes: Bytes,
+    head: String,
+}
+
+#[derive(Clone, Serialize)]
+struct Place {
+    sequence: Seq,
+    timestamp: String,
+}
+
+#[derive(Serialize)]
+struct TypeCount {
+    #[serde(rename = "type")]
+    kind: String,
+    count: u64,
+}
+
+#[derive(Serialize)]
+struct AgentCount {
+    agent: String,
+    count: u64,
+}
+
+#[derive(Serialize)]
+struct Bytes {
+    log: u64,
+    views: u64,
+}
+
+impl Report for Stats {
+    fn kind(&self) -> Kind {
+        Kind::EventsStats
+    }
+
+    fn human(&self, page: &mut Page) {
+        let place = |place: &Option<Place>| match place {
+            Some(place) => format!("{} at {}", place.sequence, seconds(&place.timestamp)),
+            None => String::new(),
+        };
+        page.fields(&[
+            ("events", &self.count.to_string()),
+            ("first", &place(&self.first)),
+            ("last", &place(&self.last)),
+            ("log", &format!("{} KiB", self.bytes.log.div_ceil(1_024))),
+            (
+                "views",
+                &format!("{} KiB", self.bytes.views.div_ceil(1_024)),
+            ),
+        ]);
+        let types = self
+            .types
+            .iter()
+            .map(|row| [row.kind.clone(), row.count.to_string()]);
+        page.table(["type", "events"], types);
+        let agents = self
+            .agents
+            .iter()
+            .map(|row| [row.agent.clone(), row.count.to_string()]);
+        page.table(["agent", "events"], agents);
+    }
+}

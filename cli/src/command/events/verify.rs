@@ -1,0 +1,316 @@
+//! `missive events verify`: every digest again, and the first fault exactly.
+
+use super::super::{Setting, no_log};
+use super::chosen::Indexed;
+use super::is_damage;
+use crate::args::events::Verify;
+use crate::environment::shown;
+use crate::exit::ExitCode;
+use crate::failure::Failure;
+use crate::open::Session;
+use crate::render::{Kind, Output, Page, Report, Tint};
+use missive_log::chain::Anchor;
+use missive_log::contract::IntegrityFault;
+use missive_log::event::kind::LogReanchored;
+use missive_log::event::{EventKind, Seq};
+use missive_log::export::verify_export;
+use missive_log::verify::{Verified, against, verify};
+use missive_log::{Head, Log as _};
+use missive_projections::{Filter, KindPattern, SELECT_MAX};
+use serde::Serialize;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _, Seek as _};
+use std::path::Path;
+
+/// A file that holds a head is not longer.
+const HEAD_FILE_BYTES_MAX: u64 = 64 << 10;
+
+pub(super) async fn run(
+    command: &Verify,
+    setting: &Setting<'_>,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    // Before anything is opened: what it is held against must be there.
+    let kept = command.against.as_deref().map(anchor).transpose()?;
+    let session = setting.home.read().await?.ok_or_else(no_log)?;
+    session
+        .used(async |session| {
+            let verified = check(session, output).await?;
+            report(session, verified, kept, output).await
+        })
+        .await
+}
+
+/// Verifies the whole log, with a line of progress.
+pub(in crate::command) async fn check(
+    session: &Session,
+    output: &Output,
+) -> Result<Verified, Failure> {
+    let known = match known(session).await {
+        Ok(known) => known,
+        // A log that is too damaged for its views is verified all the same.
+        Err(failure) if failure.exit() == ExitCode::Integrity => Vec::new(),
+        Err(failure) => return Err(failure),
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let end = session.head().seq;
+    let progress = output.progress("verifying");
+    let tell = |events| progress.say(&format!("verifying: {events} of {end} events"));
+    let verified = verify(&**session.log(), known, threads, tell).await;
+    verified.map_err(|error| session.read_failure(error))
+}
+
+/// What does not hold: what was found now, else what was noted before.
+pub(in crate::command) fn fault_of(
+    session: &Session,
+    verified: &Verified,
+) -> Option<IntegrityFault> {
+    let noted = session.fault().map(|fault| (**fault).clone());
+    verified.fault.clone().or(noted)
+}
+
+/// Every re-anchoring of the log.
+pub(super) async fn known(session: &Session) -> Result<Vec<LogReanchored>, Failure> {
+    let filter = Filter {
+        kinds: vec![KindPattern::new("missive.log.reanchored")],
+        ..Filter::default()
+    };
+    let places = session
+        .views()
+        .and_then(|views| Indexed::new(views, filter).page(SELECT_MAX));
+    let places = places.map_err(|error| session.views_failure(&error))?;
+    let mut known = Vec::with_capacity(places.len());
+    for place in places {
+        let records = match session.log().pick(&[place]).await {
+            Err(error) if is_damage(&error) => continue,
+            other => other.map_err(|error| session.read_failure(error))?,
+        };
+        let event = records.first().and_then(|record| record.decode().ok());
+        if let Some(EventKind::LogReanchored(facts)) = event.map(|event| event.kind) {
+            known.push(facts);
+        }
+    }
+    Ok(known)
+}
+
+async fn report(
+    session: &Session,
+    verified: Verified,
+    kept: Option<Anchor>,
+    output: &mut Output,
+) -> Result<ExitCode, Failure> {
+    let mut fault = fault_of(session, &verified);
+    if let (Some(kept), None) = (kept, &fault) {
+        let held = against(&**session.log(), kept).await;
+        fault = held.map_err(|error| session.read_failure(error))?;
+    }
+    // A head of another log accuses nobody: it may be the wrong file.
+    let is_of_this_log = !matches!(fault, Some(IntegrityFault::OtherLog { .. }));
+    if let Some(fault) = &fault
+        && session.fault().is_none()
+        && is_of_this_log
+    {
+        session.distrust(fault).await?;
+    }
+    let report = Verification::new(session.head(), &verified, kept, fault.as_ref());
+    output.report(&report).await?;
+    Ok(match fault {
+        Some(_) => ExitCode::Integrity,
+        None => ExitCode::Done,
+    })
+}
+
+/// The head that was kept elsewhere: itself, or in a file, which may also be an export.
+fn anchor(text: &str) -> Result<Anchor, Failure> {
+    if let Ok(anchor) = text.trim().parse() {
+        return Ok(anchor);
+    }
+    let path = Path::new(text);
+    let opened = File::open(path);
+    let mut file = BufReader::new(opened.map_err(|error| unreadable(path, &error))?);
+    let begin = file.fill_buf().map_err(|error| unreadable(path, &error))?;
+    if begin.starts_with(b"{\"export\":") {
+        return of_export(path, file);
+    }
+    let mut content = String::new();
+    file.rewind().map_err(|error| unreadable(path, &error))?;
+    let read = file.take(HEAD_FILE_BYTES_MAX).read_to_string(&mut content);
+    read.map_err(|error| unreadable(path, &error))?;
+    let document: Option<serde_json::Value> = serde_json::from_str(&content).ok();
+    let head = document
+        .as_ref()
+        .and_then(|document| document.pointer("/data/head")?.as_str());
+    let head = head.unwrap_or(content.trim()).parse();
+    head.map_err(|error| {
+        Failure::from_error(ExitCode::Unusable, &error)
+            .detail("head")
+            .hint("`missive log head` prints the line that is kept elsewhere")
+    })
+}
+
+/// An export is verified itself, and then the log is held against its head.
+fn of_export(path: &Path, file: BufReader<File>) -> Result<Anchor, Failure> {
+    let unusable = |what: String| {
+        Failure::new(
+            ExitCode::Unusable,
+            format!("{} does not verify: {what}", shown(path)),
+        )
+        .detail("export")
+    };
+    let report = verify_export(file, None).map_err(|error| unreadable(path, &error))?;
+    match (report.fault, report.head) {
+        (Some(fault), _) => Err(unusable(fault.to_string())),
+        (None, Some(head)) => Ok(head),
+        (None, None) => Err(unusable("it has no head".to_owned())),
+    }
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::io(format!("{} cannot be read", shown(path)), error)
+        .detail("head")
+        .hint(
+            "--against takes a file that holds a head, an export, or a head itself (LOG:SEQ:LINK)",
+        )
+}
+
+/// `events_verify`.
+#[derive(Serialize)]
+struct Verification {
+    log: String,
+    first: Option<Seq>,
+    last: Seq,
+    count: u64,
+    head: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    anchored_to: Option<String>,
+    claim: String,
+    payloads: Payloads,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fault: Option<Fault>,
+    reanchored: Vec<ReAnchoring>,
+}
+
+#[derive(Serialize)]
+struct Payloads {
+    verified: u64,
+    erased: u64,
+    missing: u64,
+}
+
+#[derive(Serialize)]
+struct Fault {
+    sequence: Option<Seq>,
+    what: String,
+}
+
+#[derive(Serialize)]
+struct ReAnchoring {
+    sequence: Seq,
+    first_lost: Option<Seq>,
+    last_lost: Option<Seq>,
+}
+
+impl Verification {
+    fn new(
+        head: Head,
+        verified: &Verified,
+        kept: Option<Anchor>,
+        fault: Option<&IntegrityFault>,
+    ) -> Self {
+        let progress = &verified.progress;
+        let anchored_to = kept.filter(|_| fault.is_none());
+        let claim = match (fault, anchored_to) {
+            (Some(_), _) => format!("consistent up to event {} only", verified.head.seq),
+            (None, Some(kept)) => format!("unchanged up to event {}", kept.seq),
+            (None, None) => "consistent; completeness unproven".to_owned(),
+        };
+        Self {
+            log: head.log.to_string(),
+            first: progress.first,
+            last: verified.head.seq,
+            count: progress.events,
+            head: verified.head.to_string(),
+            anchored_to: anchored_to.map(|kept| kept.to_string()),
+            claim,
+            payloads: Payloads {
+                verified: progress.payloads,
+                erased: progress.erased,
+                missing: progress.missing,
+            },
+            fault: fault.map(|fault| Fault {
+                sequence: fault.first_bad(),
+                what: fault.to_string(),
+            }),
+            reanchored: progress.reanchored.iter().map(ReAnchoring::of).collect(),
+        }
+    }
+}
+
+impl ReAnchoring {
+    fn of((sequence, facts): &(Seq, LogReanchored)) -> Self {
+        let lost = (facts.found < facts.witnessed).then_some((facts.found.next(), facts.witnessed));
+        Self {
+            sequence: *sequence,
+            first_lost: lost.map(|lost| lost.0),
+            last_lost: lost.map(|lost| lost.1),
+        }
+    }
+}
+
+impl Report for Verification {
+    fn kind(&self) -> Kind {
+        Kind::EventsVerify
+    }
+
+    fn ok(&self) -> bool {
+        self.fault.is_none()
+    }
+
+    fn human(&self, page: &mut Page) {
+        match &self.fault {
+            None => page.spans(&[
+                (Tint::Good, "ok"),
+                (Tint::Plain, ": "),
+                (Tint::Plain, &self.claim),
+            ]),
+            Some(fault) => {
+                page.spans(&[
+                    (Tint::Bad, "fault"),
+                    (Tint::Plain, ": "),
+                    (Tint::Plain, &fault.what),
+                ]);
+            }
+        }
+        let payloads = &self.payloads;
+        let lost = match (payloads.erased, payloads.missing) {
+            (0, 0) => String::new(),
+            (erased, missing) => format!(", {erased} erased, {missing} missing"),
+        };
+        let range = self.first.map_or("none".to_owned(), |first| {
+            format!("{} ({first} to {})", self.count, self.last)
+        });
+        page.fields(&[
+            ("events", &range),
+            ("payloads", &format!("{} verified{lost}", payloads.verified)),
+            ("head", &self.head),
+            ("against", self.anchored_to.as_deref().unwrap_or_default()),
+        ]);
+        for again in &self.reanchored {
+            let lost = match (again.first_lost, again.last_lost) {
+                (Some(first), Some(last)) => format!("events {first} to {last} were given up"),
+                _ => "nothing was lost".to_owned(),
+            };
+            page.spans(&[
+                (Tint::Warning, "re-anchored"),
+                (
+                    Tint::Plain,
+                    &format!(" by event {}: {lost}", again.sequence),
+                ),
+            ]);
+        }
+        if self.fault.is_some() {
+            page.line(&format!("what comes before is {}", self.claim));
+            page.line("until `missive log re-anchor --reason TEXT`, nothing more is recorded");
+        }
+    }
+}
