@@ -106,7 +106,10 @@ impl LockGuard {
             // Between opening and locking, somebody may have exchanged the file: then this lock is on
             // a file that nobody else will ever look at.
             if guard.still_held() {
-                guard.sign()?;
+                // A full disk takes no note, and the lock holds without one.
+                if let Err(error) = guard.sign() {
+                    tracing::debug!(%error, "the holder of the lock could not be noted");
+                }
                 return Ok(guard);
             }
         }

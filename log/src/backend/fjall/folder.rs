@@ -13,6 +13,7 @@
 //! ```
 
 use super::witness::Heard;
+use crate::contract::Head;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -42,12 +43,15 @@ impl LogFolder {
         &self.root
     }
 
-    /// Whether a log is here, or was here: a witness that outlives its log counts. Creates nothing.
+    /// Whether a log is here. Creates nothing.
     pub fn is_begun(&self) -> io::Result<bool> {
-        if self.current()?.is_some() {
-            return Ok(true);
-        }
-        Ok(Heard::of(self, None)?.newest().is_some())
+        Ok(self.current()?.is_some())
+    }
+
+    /// The newest head that a witness of a log in this folder saw, also where that log is gone. Creates
+    /// nothing.
+    pub fn witnessed(&self) -> io::Result<Option<Head>> {
+        Ok(Heard::of(self, None)?.newest().map(|heard| heard.head))
     }
 
     /// The folder of the second witnesses.
