@@ -141,7 +141,7 @@ pub(crate) enum ExportFormat {
     Jsonl,
     /// One JSON document, for tools
     Json,
-    /// A table without payloads, for spreadsheets
+    /// A table, for spreadsheets
     Csv,
     /// `CloudEvents` 1.0, one a line, for pipelines
     #[value(name = "cloudevents")]

@@ -62,13 +62,19 @@ impl Home {
 
     /// Opens the log that is there; `None`, and nothing created, where there was never one.
     pub(crate) async fn read(&self) -> Result<Option<Session>, Failure> {
-        self.profile.exists()?;
-        let begun = self.log_folder().is_begun();
-        let begun = begun.map_err(|error| failure::io(&self.profile.log(), &error))?;
-        if !begun {
-            return Ok(None);
+        let exists = self.profile.exists()?;
+        let folder = self.log_folder();
+        let refused = |error| failure::io(&self.profile.log(), &error);
+        if exists && folder.is_begun().map_err(refused)? {
+            return Session::open(self).await.map(Some);
         }
-        Session::open(self).await.map(Some)
+        match folder.witnessed().map_err(refused)? {
+            None => Ok(None),
+            Some(witnessed) => {
+                let fault = IntegrityFault::Gone { witnessed };
+                Err(failure::integrity(self, "the log is gone", &fault))
+            }
+        }
     }
 
     /// Opens the log, and begins it where there is none.

@@ -13,7 +13,7 @@ use missive_log::event::{EventId, Seq, Timestamp};
 use missive_log::export::{Held, Shown, ShownEvent};
 use missive_log::{Event, Log as _, Record};
 use missive_projections::Filter;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
 /// How many records are looked through at once.
@@ -197,8 +197,13 @@ impl ForPeople {
 
 /// The facts as they are stored.
 fn facts(record: &Record) -> Option<String> {
-    let body: serde_json::Value = serde_json::from_str(&record.body).ok()?;
-    body.get("facts").map(ToString::to_string)
+    #[derive(Deserialize)]
+    struct Body<'a> {
+        #[serde(borrow)]
+        facts: Option<&'a RawValue>,
+    }
+    let body: Body<'_> = serde_json::from_str(&record.body).ok()?;
+    body.facts.map(|facts| facts.get().to_owned())
 }
 
 fn payload(held: &Held, page: &mut Page) {

@@ -105,14 +105,19 @@ async fn report(
         fault = held.map_err(|error| session.read_failure(error))?;
     }
     // A head of another log accuses nobody: it may be the wrong file.
-    let is_of_this_log = !matches!(fault, Some(IntegrityFault::OtherLog { .. }));
-    if let Some(fault) = &fault
-        && session.fault().is_none()
-        && is_of_this_log
-    {
+    let wrong_file =
+        session.fault().is_none() && matches!(fault, Some(IntegrityFault::OtherLog { .. }));
+    if let (Some(fault), None, false) = (&fault, session.fault(), wrong_file) {
         session.distrust(fault).await?;
     }
-    let report = Verification::new(session.head(), &verified, kept, fault.as_ref());
+    let mut report = Verification::new(session.head(), &verified, kept, fault.as_ref());
+    if let (Some(fault), Some(kept), true) = (&mut report.fault, kept, wrong_file) {
+        fault.what = format!(
+            "the head that was kept elsewhere is of another log, {}",
+            kept.log
+        );
+        report.is_sound = true;
+    }
     output.report(&report).await?;
     Ok(match fault {
         Some(_) => ExitCode::Integrity,
@@ -188,6 +193,9 @@ struct Verification {
     #[serde(skip_serializing_if = "Option::is_none")]
     fault: Option<Fault>,
     reanchored: Vec<ReAnchoring>,
+    /// Only what it was held against is wrong.
+    #[serde(skip)]
+    is_sound: bool,
 }
 
 #[derive(Serialize)]
@@ -220,7 +228,10 @@ impl Verification {
         let progress = &verified.progress;
         let anchored_to = kept.filter(|_| fault.is_none());
         let claim = match (fault, anchored_to) {
-            (Some(_), _) => format!("consistent up to event {} only", verified.head.seq),
+            (Some(_), _) => format!(
+                "consistent up to event {}, and not beyond",
+                verified.head.seq
+            ),
             (None, Some(kept)) => format!("unchanged up to event {}", kept.seq),
             (None, None) => "consistent; completeness unproven".to_owned(),
         };
@@ -242,6 +253,7 @@ impl Verification {
                 what: fault.to_string(),
             }),
             reanchored: progress.reanchored.iter().map(ReAnchoring::of).collect(),
+            is_sound: false,
         }
     }
 }
@@ -308,9 +320,9 @@ impl Report for Verification {
                 ),
             ]);
         }
-        if self.fault.is_some() {
-            page.line(&format!("what comes before is {}", self.claim));
-            page.line("until `missive log re-anchor --reason TEXT`, nothing more is recorded");
+        if self.fault.is_some() && !self.is_sound {
+            page.line(&format!("the log is {}", self.claim));
+            page.line("nothing more is recorded until `missive log re-anchor --reason TEXT`");
         }
     }
 }
