@@ -12,12 +12,18 @@
 mod cli_agent;
 mod cli_config;
 mod cli_doubt;
+mod cli_events;
 mod cli_faults;
+mod cli_log;
 mod cli_output;
 mod cli_secrets;
 mod cli_send;
 mod cli_usage;
+mod damage;
+mod history;
 mod kill;
+mod processes;
+mod state_folders;
 
 use std::fmt;
 use std::io::Write as _;
@@ -186,6 +192,22 @@ struct Run {
 }
 
 impl Run {
+    /// The same with every number of MiB replaced, since disks differ.
+    fn without_sizes(mut self) -> Self {
+        let lines = self
+            .stdout
+            .lines()
+            .map(|line| match line.split_once(" MiB free") {
+                Some((before, after)) => {
+                    let before = before.trim_end_matches(|letter: char| letter.is_ascii_digit());
+                    format!("{before}[N] MiB free{after}\n")
+                }
+                None => format!("{line}\n"),
+            });
+        self.stdout = lines.collect();
+        self
+    }
+
     /// Standard output as one JSON document.
     fn json(&self) -> serde_json::Value {
         match serde_json::from_str(&self.stdout) {

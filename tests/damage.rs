@@ -1,0 +1,283 @@
+//! Damage to any file of a log is found, or changes nothing that anybody can see.
+
+use crate::TestWorld;
+use crate::history::{Writer, recorded};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What happens to a file.
+#[derive(Clone, Copy, Debug)]
+enum Damage {
+    /// One bit at so many hundredths of its length.
+    Flip(usize),
+    /// Everything from so many hundredths on is gone.
+    Cut(usize),
+    /// Gone altogether.
+    Remove,
+}
+
+const DAMAGES: [Damage; 8] = [
+    Damage::Flip(0),
+    Damage::Flip(20),
+    Damage::Flip(50),
+    Damage::Flip(80),
+    Damage::Flip(99),
+    Damage::Cut(0),
+    Damage::Cut(60),
+    Damage::Remove,
+];
+
+impl Damage {
+    /// False if there is nothing to damage.
+    fn strike(self, path: &Path) -> bool {
+        let mut bytes = fs::read(path).unwrap();
+        let place = |hundredths: usize| bytes.len() * hundredths / 100;
+        match self {
+            Self::Remove => {
+                fs::remove_file(path).unwrap();
+                return true;
+            }
+            _ if bytes.is_empty() => return false,
+            Self::Flip(hundredths) => {
+                let place = place(hundredths);
+                bytes[place] ^= 0x10;
+            }
+            Self::Cut(hundredths) => {
+                let place = place(hundredths);
+                bytes.truncate(place);
+            }
+        }
+        fs::write(path, bytes).unwrap();
+        true
+    }
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn copy(from: &Path, to: &Path) {
+    use std::os::unix::fs::DirBuilderExt as _;
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(to)
+        .unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else if entry.file_type().unwrap().is_file() {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// Strikes every file of the world's log in every way, each on a copy of the home.
+fn every_damage_is_found_or_harmless(world: &TestWorld) {
+    let expected = world.missive(["events", "list", "--json"]).stdout;
+    let whole = world.folder().join("whole");
+    copy(&world.missive_home(), &whole);
+    let log = whole.join("profiles/default/log");
+    let mut wrong = Vec::new();
+    let (mut found, mut harmless) = (0, 0);
+    for file in files(&log) {
+        let name = file.strip_prefix(&whole).unwrap();
+        for damage in DAMAGES {
+            fs::remove_dir_all(world.missive_home()).unwrap();
+            copy(&whole, &world.missive_home());
+            if !damage.strike(&world.missive_home().join(name)) {
+                continue;
+            }
+            let verified = world.missive(["events", "verify"]);
+            if verified.code == Some(79) {
+                found += 1;
+                let refused = world.missive(["events", "export"]);
+                if refused.code != Some(79) {
+                    wrong.push(format!("{name:?} {damage:?}: recorded on\n{refused}"));
+                }
+                continue;
+            }
+            let listed = world.missive(["events", "list", "--json"]);
+            if verified.code == Some(0) && listed.code == Some(0) && listed.stdout == expected {
+                harmless += 1;
+            } else {
+                wrong.push(format!("{name:?} {damage:?}:\n{verified}{}", listed.stderr));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(
+        found > 5 && harmless > 0,
+        "{found} found, {harmless} harmless"
+    );
+}
+
+#[test]
+fn damage_to_a_young_log_is_found_or_harmless() {
+    let world = TestWorld::new();
+    recorded(&world);
+
+    every_damage_is_found_or_harmless(&world);
+}
+
+#[test]
+fn damage_to_a_log_that_left_its_journal_is_found_or_harmless() {
+    let world = TestWorld::new();
+    let writer = Writer::open(&world);
+    writer.append_many(2_500);
+    writer.close();
+
+    every_damage_is_found_or_harmless(&world);
+}
+
+#[test]
+fn a_log_that_lost_its_end_warns_refuses_and_goes_on_when_it_is_told_to() {
+    let world = TestWorld::new();
+    recorded(&world);
+    let earlier = world.folder().join("earlier");
+    copy(&world.missive_home().join("profiles"), &earlier);
+    world.missive(["events", "export"]);
+    // A backup that is older than what the witness outside of the profile saw.
+    fs::remove_dir_all(world.missive_home().join("profiles")).unwrap();
+    copy(&earlier, &world.missive_home().join("profiles"));
+
+    insta::assert_snapshot!(world.missive(["events", "list", "--limit", "1"]), @r"
+    exit 0
+    ------- stdout -------
+    9  2026-12-01T09:00:00Z  a2a.send.in_doubt       ada  context c-1
+    ------- stderr -------
+    missive: warning: the log does not verify: events 10 to 11 are missing: the log ends at 9
+    ");
+    insta::assert_snapshot!(world.missive(["events", "export"]), @r"
+    exit 79
+    ------- stderr -------
+    missive: warning: the log does not verify: events 10 to 11 are missing: the log ends at 9
+    missive: the log does not verify, so nothing is recorded
+    caused by: events 10 to 11 are missing: the log ends at 9
+    hint: `missive events verify` says how far the log still holds
+    hint: restore the log from a backup, or accept the loss for good with `missive log re-anchor --reason TEXT`
+    ");
+    insta::assert_snapshot!(world.missive(["events", "verify", "--json"]), @r#"
+    exit 79
+    ------- stdout -------
+    {"schema_version":"missive.output.v1","ok":false,"kind":"events_verify","data":{"log":"3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665","first":1,"last":9,"count":9,"head":"3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665:9:fb7fdced363b2393a261d1b987d6d992e5b53a592f98876086e20ec287202bd9","claim":"consistent up to event 9, and not beyond","payloads":{"verified":6,"erased":0,"missing":0},"fault":{"sequence":10,"what":"events 10 to 11 are missing: the log ends at 9"},"reanchored":[]}}
+    "#);
+    insta::assert_snapshot!(world.missive(["doctor"]).without_sizes(), @r"
+    exit 79
+    ------- stdout -------
+    pass  configuration  no file; the defaults hold
+    pass  state          missive/profiles/default
+    pass  space          [N] MiB free
+    fail  log            the log does not verify: events 10 to 11 are missing: the log ends at 9
+                         hint: `missive events verify` says how far the log still holds
+                         hint: restore the log from a backup, or accept the loss for good with `missive log re-anchor --reason TEXT`
+    pass  views          9 views at event 9
+    pass  agent ada      its card is 29 min old, asked for again on next use
+    warn  operations     a message to ada at 2026-12-01T09:00:00.007000Z is in doubt: connection_lost
+                         hint: missive retry op-2
+    ");
+    let reason = ["log", "re-anchor", "--reason", "an old backup, ticket 7"];
+    insta::assert_snapshot!(world.missive(reason), @r"
+    exit 0
+    ------- stdout -------
+    re-anchored by event 12: events 10 to 11 are missing: the log ends at 9
+    new head  3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665:12:eb08acd7f68304136e3f1937c273adbcc1467428eb0d210714d68921e0823481
+    ");
+    insta::assert_snapshot!(world.missive(["events", "verify"]), @r"
+    exit 0
+    ------- stdout -------
+    ok: consistent; completeness unproven
+    events    10 (1 to 12)
+    payloads  7 verified
+    head      3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665:12:eb08acd7f68304136e3f1937c273adbcc1467428eb0d210714d68921e0823481
+    re-anchored by event 12: events 10 to 11 were given up
+    ");
+    insta::assert_snapshot!(world.missive(["events", "list", "--after-sequence", "8"]), @r"
+    exit 0
+    ------- stdout -------
+     9  2026-12-01T09:00:00Z  a2a.send.in_doubt       ada  context c-1
+    12  2026-12-01T09:30:00Z  missive.log.reanchored
+    ");
+    let exported = world.missive(["events", "export"]);
+    let report = missive_log::export::verify_export(exported.stdout.as_bytes(), None).unwrap();
+    assert_eq!((exported.code, report.fault), (Some(0), None));
+    assert_eq!(world.missive(["projection", "verify"]).code, Some(0));
+    insta::assert_snapshot!(world.missive(reason), @r"
+    exit 64
+    ------- stderr -------
+    missive: there is nothing to re-anchor: no fault of the log is known
+    hint: `missive events verify` looks for one
+    ");
+}
+
+#[test]
+fn views_that_have_seen_more_than_the_log_are_a_witness() {
+    let world = TestWorld::new();
+    recorded(&world);
+    let home = world.missive_home();
+    let log = home.join("profiles/default/log");
+    world.missive(["projection", "list"]);
+    copy(&log, &world.folder().join("log"));
+    copy(&home.join("witness"), &world.folder().join("witness"));
+    world.missive(["events", "export"]);
+    fs::remove_dir_all(&log).unwrap();
+    fs::remove_dir_all(home.join("witness")).unwrap();
+    copy(&world.folder().join("log"), &log);
+    copy(&world.folder().join("witness"), &home.join("witness"));
+
+    insta::assert_snapshot!(world.missive(["events", "verify"]), @r"
+    exit 79
+    ------- stdout -------
+    fault: events 10 to 11 are missing: the log ends at 9
+    events    9 (1 to 9)
+    payloads  6 verified
+    head      3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665:9:fb7fdced363b2393a261d1b987d6d992e5b53a592f98876086e20ec287202bd9
+    the log is consistent up to event 9, and not beyond
+    nothing more is recorded until `missive log re-anchor --reason TEXT`
+    ");
+    insta::assert_snapshot!(world.missive(["events", "list", "--limit", "1"]), @r"
+    exit 0
+    ------- stdout -------
+    9  2026-12-01T09:00:00Z  a2a.send.in_doubt       ada  context c-1
+    ------- stderr -------
+    missive: warning: the log does not verify: events 10 to 11 are missing: the log ends at 9
+    ");
+}
+
+#[test]
+fn a_log_that_is_gone_is_missed() {
+    let world = TestWorld::new();
+    recorded(&world);
+    fs::remove_dir_all(world.missive_home().join("profiles")).unwrap();
+
+    insta::assert_snapshot!(world.missive(["events", "list"]), @r"
+    exit 79
+    ------- stderr -------
+    missive: the log is gone
+    caused by: the log that ended at 3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665:9:fb7fdced363b2393a261d1b987d6d992e5b53a592f98876086e20ec287202bd9 is gone
+    hint: restore `missive/profiles/default/log` from a backup that reaches event 9
+    hint: if it is lost for good, move `missive/profiles/default/log` and `missive/witness/3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665` away: the next command begins a new log
+    ");
+    insta::assert_snapshot!(world.missive(["doctor"]).without_sizes(), @r"
+    exit 78
+    ------- stdout -------
+    pass  configuration  no file; the defaults hold
+    fail  state          `[HOME]/missive/profiles/default` holds something that is not a profile of missive
+                         hint: set MISSIVE_HOME to another folder, or use another profile with --profile
+    pass  space          [N] MiB free
+    fail  log            `[HOME]/missive/profiles/default` holds something that is not a profile of missive
+                         hint: set MISSIVE_HOME to another folder, or use another profile with --profile
+    ");
+}

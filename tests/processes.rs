@@ -1,0 +1,82 @@
+//! Many processes on one log, while the one that hosts it is killed.
+
+use crate::TestWorld;
+use crate::history::recorded;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+
+const WRITERS: usize = 8;
+const APPENDS_EACH: usize = 4;
+
+/// Without a fixed seed: identifiers of concurrent runs must differ.
+fn unseeded(world: &TestWorld, arguments: &[&str]) -> Command {
+    let mut command = world.command(arguments.iter().copied());
+    command
+        .env_remove("MISSIVE_TEST_SEED")
+        .env_remove("MISSIVE_TEST_CLOCK");
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+}
+
+/// Follows the log, and hosts it if nobody else does.
+fn following(world: &TestWorld) -> Child {
+    let mut command = unseeded(world, &["events", "tail", "--from-sequence", "1"]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    // It works once it shows something.
+    lines.next().unwrap().unwrap();
+    std::thread::spawn(move || lines.for_each(drop));
+    child
+}
+
+#[test]
+fn eight_processes_append_while_their_host_is_killed_and_nothing_is_lost() {
+    let world = TestWorld::new();
+    recorded(&world);
+    let mut host = following(&world);
+    let (begun, first_ones) = mpsc::channel();
+
+    let failed: Vec<String> = std::thread::scope(|scope| {
+        let append = |begun: mpsc::Sender<()>| {
+            let mut failed = Vec::new();
+            for _ in 0..APPENDS_EACH {
+                let output = unseeded(&world, &["events", "export"]).output().unwrap();
+                if output.status.code() != Some(0) {
+                    failed.push(world.seen(output).to_string());
+                }
+                begun.send(()).ok();
+            }
+            failed
+        };
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|_| {
+                let begun = begun.clone();
+                scope.spawn(move || append(begun))
+            })
+            .collect();
+        for _ in 0..WRITERS {
+            first_ones.recv().unwrap();
+        }
+        host.kill().unwrap();
+        host.wait().unwrap();
+        writers
+            .into_iter()
+            .flat_map(|writer| writer.join().unwrap())
+            .collect()
+    });
+
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    let exports = world.missive([
+        "events",
+        "list",
+        "--type",
+        "missive.log.exported",
+        "--ndjson",
+    ]);
+    assert_eq!(exports.stdout.lines().count(), WRITERS * APPENDS_EACH);
+    for command in [["events", "verify"], ["projection", "verify"]] {
+        let run = world.missive(command);
+        assert_eq!(run.code, Some(0), "{run}");
+    }
+}

@@ -1,0 +1,194 @@
+//! State folders that are not ours, that cannot be written, or that are full.
+
+use crate::TestWorld;
+use crate::history::{profile, recorded};
+use missive_log::backend::lock::LockGuard;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
+#[test]
+fn a_folder_with_something_else_in_it_is_refused() {
+    let world = TestWorld::new();
+    world.file("missive/profiles/default/thesis.txt", "mine");
+    let profile = world.missive_home().join("profiles/default");
+    fs::set_permissions(&profile, fs::Permissions::from_mode(0o700)).unwrap();
+
+    insta::assert_snapshot!(world.missive(["events", "list"]), @r"
+    exit 78
+    ------- stderr -------
+    missive: `[HOME]/missive/profiles/default` holds something that is not a profile of missive
+    hint: set MISSIVE_HOME to another folder, or use another profile with --profile
+    ");
+    assert_eq!(fs::read_dir(profile).unwrap().count(), 1);
+}
+
+#[test]
+fn a_folder_that_others_can_write_to_and_one_of_a_newer_version_are_refused() {
+    let world = TestWorld::new();
+    recorded(&world);
+    let profile = world.missive_home().join("profiles/default");
+
+    fs::set_permissions(&profile, fs::Permissions::from_mode(0o777)).unwrap();
+    insta::assert_snapshot!(world.missive(["events", "list"]), @r"
+    exit 78
+    ------- stderr -------
+    missive: `[HOME]/missive/profiles/default` can be written to by other users
+    hint: set MISSIVE_HOME to a folder of your own, with mode 0700
+    ");
+
+    fs::set_permissions(&profile, fs::Permissions::from_mode(0o700)).unwrap();
+    fs::write(profile.join("FORMAT"), "missive profile 9\n").unwrap();
+    insta::assert_snapshot!(world.missive(["events", "list"]), @r"
+    exit 78
+    ------- stderr -------
+    missive: the profile in `[HOME]/missive/profiles/default` was written by a newer missive
+    hint: use that version, or another profile with --profile
+    ");
+}
+
+#[test]
+fn a_log_that_somebody_holds_without_answering_is_busy() {
+    let world = TestWorld::new();
+    recorded(&world);
+    let folder = profile(&world);
+    let held = LockGuard::try_take(folder.root()).unwrap();
+
+    let run = world.missive(["log", "head"]);
+    drop(held);
+
+    let shown = run.to_string();
+    let shown = shown.replace(&std::process::id().to_string(), "[PID]");
+    insta::assert_snapshot!(shown, @r"
+    exit 75
+    ------- stderr -------
+    missive: the log is held by something that does not answer (perhaps process [PID] (missive 0.1.0))
+    hint: another missive holds `missive/profiles/default/log` and does not answer: end it, or wait and run the command again
+    ");
+}
+
+/// Runs a script in a mount namespace of its own; `None`, with a message, where there is none to be had.
+fn mounted(world: &TestWorld, script: &str) -> Option<String> {
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--map-root-user", "sh", "-c"]);
+    command.arg(format!(
+        "set -e\nmount -t tmpfs tmpfs /mnt || exit 99\numount /mnt\nset +e\n{script}"
+    ));
+    let missive = world.command([]);
+    command.envs(
+        missive
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.env("MISSIVE", missive.get_program());
+    let output = command.current_dir(world.folder()).output();
+    match output {
+        Ok(output) if output.status.code() == Some(0) => Some(world.seen(output).to_string()),
+        Ok(output) => {
+            println!(
+                "skipped: nothing can be mounted here: {}",
+                world.seen(output)
+            );
+            None
+        }
+        Err(error) => {
+            println!("skipped: there is no unshare here: {error}");
+            None
+        }
+    }
+}
+
+#[test]
+fn a_home_on_a_read_only_file_system_is_refused_with_what_to_do() {
+    let world = TestWorld::new();
+    recorded(&world);
+    let script = r#"
+        mount --bind "$MISSIVE_HOME" "$MISSIVE_HOME"
+        mount -o remount,bind,ro "$MISSIVE_HOME"
+        for command in "events list" "events export" "events verify" "doctor"; do
+            "$MISSIVE" $command 2>&1 | grep -v -e 'test seams' -e 'MiB free'
+        done
+        "$MISSIVE" events list > /dev/null 2>&1
+        echo "exit $?"
+        exit 0
+    "#;
+
+    let Some(shown) = mounted(&world, script) else {
+        return;
+    };
+
+    insta::assert_snapshot!(shown, @r"
+    exit 0
+    ------- stdout -------
+    missive: the log's folder cannot be used (`missive/profiles/default/log`)
+    caused by: Read-only file system (os error 30)
+    hint: the file system is read-only, and missive takes a lock even to read: mount it writable, or copy the folder and set MISSIVE_HOME to the copy
+    missive: the log's folder cannot be used (`missive/profiles/default/log`)
+    caused by: Read-only file system (os error 30)
+    hint: the file system is read-only, and missive takes a lock even to read: mount it writable, or copy the folder and set MISSIVE_HOME to the copy
+    missive: the log's folder cannot be used (`missive/profiles/default/log`)
+    caused by: Read-only file system (os error 30)
+    hint: the file system is read-only, and missive takes a lock even to read: mount it writable, or copy the folder and set MISSIVE_HOME to the copy
+    pass  configuration  no file; the defaults hold
+    fail  state          `missive/profiles/default` cannot be used: Read-only file system (os error 30)
+                         hint: the file system is read-only, and missive takes a lock even to read: mount it writable, or copy the folder and set MISSIVE_HOME to the copy
+    fail  log            the log's folder cannot be used (`missive/profiles/default/log`): Read-only file system (os error 30)
+                         hint: the file system is read-only, and missive takes a lock even to read: mount it writable, or copy the folder and set MISSIVE_HOME to the copy
+    exit 74
+    ");
+}
+
+#[test]
+fn a_full_disk_takes_no_event_and_loses_none() {
+    let world = TestWorld::new();
+    recorded(&world);
+    let script = r#"
+        "$MISSIVE" events list > /dev/null 2>&1
+        cp -a "$MISSIVE_HOME" whole
+        mount -t tmpfs -o size=16m,mode=700 tmpfs "$MISSIVE_HOME"
+        cp -a whole/. "$MISSIVE_HOME"
+        dd if=/dev/zero of="$MISSIVE_HOME/filler" bs=4k 2> /dev/null
+        for command in "events export" "events export" "events list --limit 1" "events verify"; do
+            echo "\$ missive $command"
+            "$MISSIVE" $command 2> errors | cut -c 1-60
+            grep -v 'test seams' errors
+        done
+        rm "$MISSIVE_HOME/filler"
+        echo "\$ rm filler"
+        for command in "events export" "events verify" "projection verify"; do
+            "$MISSIVE" $command > /dev/null 2>&1
+            echo "missive $command: $?"
+        done
+        exit 0
+    "#;
+
+    let Some(shown) = mounted(&world, script) else {
+        return;
+    };
+
+    insta::assert_snapshot!(shown, @r"
+    exit 0
+    ------- stdout -------
+    $ missive events export
+    missive: the log's folder cannot be used (`missive/profiles/default/log`)
+    caused by: No space left on device (os error 28)
+    hint: the disk is full: free some space and run the command again; what was recorded is not lost
+    $ missive events export
+    missive: the log's folder cannot be used (`missive/profiles/default/log`)
+    caused by: No space left on device (os error 28)
+    hint: the disk is full: free some space and run the command again; what was recorded is not lost
+    $ missive events list --limit 1
+    missive: the log's folder cannot be used (`missive/profiles/default/log`)
+    caused by: No space left on device (os error 28)
+    hint: the disk is full: free some space and run the command again; what was recorded is not lost
+    $ missive events verify
+    missive: the log's folder cannot be used (`missive/profiles/default/log`)
+    caused by: No space left on device (os error 28)
+    hint: the disk is full: free some space and run the command again; what was recorded is not lost
+    $ rm filler
+    missive events export: 0
+    missive events verify: 0
+    missive projection verify: 0
+    ");
+}
