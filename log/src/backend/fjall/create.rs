@@ -1,7 +1,7 @@
 //! Opening a log: begin it where there is none, and check it where its last close is not known to be clean.
 
 use super::check;
-use super::folder::{LogFolder, journals, sync_folder};
+use super::folder::{Kept, LogFolder, journals, sync_folder};
 use super::store::{self, Damage, Store};
 use super::witness::{Heard, Testimony, Witness, fingerprint};
 use super::{OpenError, fault, id_of};
@@ -37,9 +37,26 @@ pub(super) fn open(folder: &LogFolder, ids: &Ids) -> Result<OpenedLog, OpenError
         Some(journals) => journals == fingerprint(&database)?,
         None => false,
     };
-    if !clean {
-        folder.keep_journals(&database)?;
+    let kept = if clean {
+        Kept::OnDisk
+    } else {
+        folder.keep_journals(&database)?
+    };
+    let opened = check_open(folder, ids, database, &testimony, clean);
+    if !matches!(&opened, Ok(opened) if opened.fault.is_none()) {
+        folder.save_journals(&kept)?;
     }
+    opened
+}
+
+/// Opens the database and holds everything against each other.
+fn check_open(
+    folder: &LogFolder,
+    ids: &Ids,
+    database: PathBuf,
+    testimony: &Heard,
+    clean: bool,
+) -> Result<OpenedLog, OpenError> {
     let store = open_isolated(&database)?;
     let (first, last) = ends(&store).map_err(|damage| unreadable(&damage))?;
     let (Some(first), Some(last)) = (first, last) else {
@@ -61,7 +78,7 @@ pub(super) fn open(folder: &LogFolder, ids: &Ids) -> Result<OpenedLog, OpenError
     // The outside witness is asked again by the log that is really there.
     let testimony = Heard {
         outside: Heard::of(folder, Some(head.log))?.outside,
-        ..testimony
+        inside: testimony.inside,
     };
     let fault = match noted_fault(folder)? {
         Some(noted) => Some(noted),
@@ -141,7 +158,7 @@ fn ends(store: &Store) -> Result<(Option<Record>, Option<Record>), Damage> {
 
 /// The oldest format that may write, which must not be one that we cannot even read.
 fn needed_format(store: &Store, first: &Record) -> Result<u32, OpenError> {
-    let marked = store.meta.get("format").map_err(OpenError::Store)?;
+    let marked = store.meta.get("format").map_err(refused)?;
     let marked = marked
         .and_then(|value| value.as_ref().try_into().ok())
         .map(u32::from_be_bytes);
@@ -192,8 +209,15 @@ fn refused(error: fjall::Error) -> OpenError {
     let fjall::Error::Io(error) = error else {
         return damaged_store(&error);
     };
-    // What a cut or garbled file gives while it is being parsed.
-    if [io::ErrorKind::UnexpectedEof, io::ErrorKind::InvalidData].contains(&error.kind()) {
+    // What a cut or garbled file gives while it is being parsed, and what a missing one gives in a
+    // database that was complete.
+    let damage = [
+        io::ErrorKind::UnexpectedEof,
+        io::ErrorKind::InvalidData,
+        io::ErrorKind::NotFound,
+        io::ErrorKind::AlreadyExists,
+    ];
+    if damage.contains(&error.kind()) {
         return damaged_store(&error);
     }
     OpenError::Io(error)

@@ -14,6 +14,7 @@
 
 use super::witness::Heard;
 use crate::contract::Head;
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -28,6 +29,18 @@ pub struct LogFolder {
 
 /// A file name that no journal of ours has is not touched; neither is a larger number of journals.
 const JOURNALS_MAX: usize = 64;
+
+/// The most bytes of journals that are held in memory where the disk takes no copy; the writer keeps
+/// them shorter than that.
+const HELD_BYTES_MAX: u64 = 64 << 20;
+
+/// Where the journals are kept as they were before an unclean open.
+pub(super) enum Kept {
+    /// In the folder for them, or there was no need.
+    OnDisk,
+    /// Here, by name, because the disk was full.
+    InMemory(Vec<(OsString, Vec<u8>)>),
+}
 
 impl LogFolder {
     /// The folder `log/` of a profile, and the folder of the witnesses outside of it.
@@ -136,21 +149,60 @@ impl LogFolder {
     }
 
     /// Puts the journals aside, unless an earlier open that was not finished has done so: its copy is
-    /// the older evidence.
-    pub(super) fn keep_journals(&self, database: &Path) -> io::Result<()> {
-        let kept = self.kept();
-        if kept.is_dir() {
-            return Ok(());
+    /// the older evidence. On a full disk the copy is held in memory, so that reading goes on.
+    pub(super) fn keep_journals(&self, database: &Path) -> io::Result<Kept> {
+        if self.kept().is_dir() {
+            return Ok(Kept::OnDisk);
         }
+        let journals = journals(database)?;
+        let copied = self.keep(|fresh| {
+            journals.iter().try_for_each(|journal| {
+                let name = journal.file_name().unwrap_or_default();
+                fs::copy(journal, fresh.join(name)).map(|_| ())
+            })
+        });
+        let Err(error) = copied else {
+            return Ok(Kept::OnDisk);
+        };
+        let mut bytes = 0;
+        for journal in &journals {
+            bytes += fs::metadata(journal)?.len();
+        }
+        let is_full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+        if !is_full.contains(&error.kind()) || bytes > HELD_BYTES_MAX {
+            return Err(error);
+        }
+        tracing::warn!("the disk is full: the journals are held in memory until they are checked");
+        let read = |journal: &PathBuf| {
+            let name = journal.file_name().unwrap_or_default().to_owned();
+            Ok((name, fs::read(journal)?))
+        };
+        let held: io::Result<Vec<_>> = journals.iter().map(read).collect();
+        Ok(Kept::InMemory(held?))
+    }
+
+    /// Fills the folder of kept journals, all of it or nothing.
+    fn keep(&self, fill: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
         let fresh = self.root.join("kept.new");
         remove_folder(&fresh)?;
-        private_folder(&fresh)?;
-        for journal in journals(database)? {
-            if let Some(name) = journal.file_name() {
-                fs::copy(&journal, fresh.join(name))?;
-            }
+        let filled = private_folder(&fresh).and_then(|()| fill(&fresh));
+        if filled.is_err() {
+            // Half a copy is no evidence, and takes room that is needed.
+            remove_folder(&fresh)?;
         }
-        fs::rename(&fresh, &kept)
+        filled?;
+        fs::rename(&fresh, self.kept())
+    }
+
+    /// Writes down what is still held in memory only.
+    pub(super) fn save_journals(&self, kept: &Kept) -> io::Result<()> {
+        let Kept::InMemory(journals) = kept else {
+            return Ok(());
+        };
+        self.keep(|fresh| {
+            let mut journals = journals.iter();
+            journals.try_for_each(|(name, bytes)| fs::write(fresh.join(name), bytes))
+        })
     }
 
     /// Drops that copy, when the open has been checked.
