@@ -52,7 +52,7 @@ fn a_head_that_the_log_does_not_go_through_is_a_fault() {
     let head = world.missive(["log", "head"]).stdout;
     let head = head.trim_end();
     let beyond = head.replace(":9:", ":12:");
-    let elsewhere = head.replace(|letter| letter == 'a', "b");
+    let elsewhere = head.replace('a', "b");
 
     insta::assert_snapshot!(world.missive(["events", "verify", "--against", &elsewhere]), @r"
     exit 79

@@ -5,7 +5,9 @@
 
 #![expect(
     clippy::expect_used,
+    clippy::indexing_slicing,
     clippy::panic,
+    clippy::unwrap_used,
     reason = "the allowance for tests does not reach plain functions beside them"
 )]
 

@@ -33,7 +33,7 @@ pub(super) async fn run(
 
 /// `projection_list` and `projection_rebuild`.
 #[derive(Serialize)]
-struct Projections {
+struct Listing {
     projections: Vec<Row>,
     log: String,
     position: Seq,
@@ -51,7 +51,7 @@ struct Row {
     position: Seq,
 }
 
-impl Projections {
+impl Listing {
     fn new(status: Status, kind: Kind) -> Self {
         let row = |view: missive_projections::ViewName| Row {
             name: view.name,
@@ -69,7 +69,7 @@ impl Projections {
     }
 }
 
-impl Report for Projections {
+impl Report for Listing {
     fn kind(&self) -> Kind {
         self.kind
     }
@@ -110,7 +110,7 @@ async fn list(session: &Session, views: &Views, output: &mut Output) -> Result<E
         .status()
         .map_err(|error| session.views_failure(&error))?;
     output
-        .report(&Projections::new(status, Kind::ProjectionList))
+        .report(&Listing::new(status, Kind::ProjectionList))
         .await?;
     Ok(ExitCode::Done)
 }
@@ -125,7 +125,7 @@ async fn rebuild(
     drop(progress);
     let status = rebuilt.map_err(|error| session.views_failure(&error))?;
     output
-        .report(&Projections::new(status, Kind::ProjectionRebuild))
+        .report(&Listing::new(status, Kind::ProjectionRebuild))
         .await?;
     Ok(ExitCode::Done)
 }

@@ -71,84 +71,116 @@ pub(super) fn check_names(
     setting: &Setting<'_>,
     views: &Views,
 ) -> Result<Result<(), Failure>, ViewsError> {
-    let nothing = |filter: Filter| -> Result<bool, ViewsError> {
-        let one = Filter {
-            limit: Some(1),
-            ..filter
-        };
-        Ok(views.select(&one)?.is_empty())
+    let unknown = [
+        unknown_agent(filter, setting, views)?,
+        unknown_context(filter, views)?,
+        unknown_task(filter, views)?,
+        unknown_operation(filter, views)?,
+    ];
+    Ok(unknown.into_iter().flatten().next().map_or(Ok(()), Err))
+}
+
+/// Whether no event is found by this alone.
+fn finds_nothing(views: &Views, filter: Filter) -> Result<bool, ViewsError> {
+    let one = Filter {
+        limit: Some(1),
+        ..filter
     };
-    let missing = |what: &str, noun: &str, id: &str, detail, choices: Vec<String>| {
-        let choices: Vec<&str> = choices.iter().map(String::as_str).collect();
-        Ok(Err(Failure::new(
-            ExitCode::NotFound,
-            format!("no {what} `{id}`"),
-        )
-        .detail(detail)
-        .hint_if(suggest::hint(id, noun, &choices))))
+    Ok(views.select(&one)?.is_empty())
+}
+
+/// `noun` is also the last part of the failure's code.
+fn unknown(what: &str, noun: &'static str, id: &str, known: &[String]) -> Failure {
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let failure = Failure::new(ExitCode::NotFound, format!("no {what} `{id}`")).detail(noun);
+    failure.hint_if(suggest::hint(id, noun, &known))
+}
+
+fn unknown_agent(
+    filter: &Filter,
+    setting: &Setting<'_>,
+    views: &Views,
+) -> Result<Option<Failure>, ViewsError> {
+    let Some(agent) = &filter.agent else {
+        return Ok(None);
     };
-    if let Some(agent) = &filter.agent
-        && views.entry(agent)?.is_none()
-        && !setting.config.agents.contains_key(agent.as_str())
-        && nothing(Filter {
-            agent: filter.agent.clone(),
-            ..Filter::default()
-        })?
+    let alone = Filter {
+        agent: filter.agent.clone(),
+        ..Filter::default()
+    };
+    let seeds = &setting.config.agents;
+    if seeds.contains_key(agent.as_str())
+        || views.entry(agent)?.is_some()
+        || !finds_nothing(views, alone)?
     {
-        let registered = views
-            .agents()?
-            .into_iter()
-            .map(|agent| agent.alias.to_string());
-        let known = registered
-            .chain(setting.config.agents.keys().cloned())
-            .collect();
-        return missing("agent is called", "agent", agent.as_str(), "agent", known);
+        return Ok(None);
     }
-    if let Some(context) = &filter.context
-        && nothing(Filter {
-            context: filter.context.clone(),
-            ..Filter::default()
-        })?
-    {
-        let known = views
-            .contexts()?
-            .into_iter()
-            .map(|context| context.context.to_string());
-        let known = known.collect();
-        return missing(
-            "event has the context",
-            "context",
-            context.as_str(),
-            "context",
-            known,
-        );
+    let registered = views.agents()?.into_iter();
+    let registered = registered.map(|agent| agent.alias.to_string());
+    let known: Vec<String> = registered.chain(seeds.keys().cloned()).collect();
+    Ok(Some(unknown(
+        "agent is called",
+        "agent",
+        agent.as_str(),
+        &known,
+    )))
+}
+
+fn unknown_context(filter: &Filter, views: &Views) -> Result<Option<Failure>, ViewsError> {
+    let Some(context) = &filter.context else {
+        return Ok(None);
+    };
+    let alone = Filter {
+        context: filter.context.clone(),
+        ..Filter::default()
+    };
+    if !finds_nothing(views, alone)? {
+        return Ok(None);
     }
-    if let Some(task) = &filter.task
-        && nothing(Filter {
-            task: filter.task.clone(),
-            ..Filter::default()
-        })?
-    {
-        let known = views
-            .tasks()?
-            .into_iter()
-            .map(|task| task.task.to_string())
-            .collect();
-        return missing("event has the task", "task", task.as_str(), "task", known);
+    let known = views.contexts()?.into_iter();
+    let known: Vec<String> = known.map(|known| known.context.to_string()).collect();
+    Ok(Some(unknown(
+        "event has the context",
+        "context",
+        context.as_str(),
+        &known,
+    )))
+}
+
+fn unknown_task(filter: &Filter, views: &Views) -> Result<Option<Failure>, ViewsError> {
+    let Some(task) = &filter.task else {
+        return Ok(None);
+    };
+    let alone = Filter {
+        task: filter.task.clone(),
+        ..Filter::default()
+    };
+    if !finds_nothing(views, alone)? {
+        return Ok(None);
     }
-    if let Some(operation) = &filter.operation
-        && views.last_of_operation(operation)?.is_none()
-    {
-        let (id, none) = (operation.as_str(), Vec::new());
-        return missing(
-            "event has the operation",
-            "operation",
-            id,
-            "operation",
-            none,
-        );
+    let known = views.tasks()?.into_iter();
+    let known: Vec<String> = known.map(|known| known.task.to_string()).collect();
+    Ok(Some(unknown(
+        "event has the task",
+        "task",
+        task.as_str(),
+        &known,
+    )))
+}
+
+fn unknown_operation(filter: &Filter, views: &Views) -> Result<Option<Failure>, ViewsError> {
+    let Some(operation) = &filter.operation else {
+        return Ok(None);
+    };
+    if views.last_of_operation(operation)?.is_some() {
+        return Ok(None);
     }
-    Ok(Ok(()))
+    Ok(Some(unknown(
+        "event has the operation",
+        "operation",
+        operation.as_str(),
+        &[],
+    )))
 }
 
 /// Places from the indexes, page by page.
@@ -280,7 +312,9 @@ fn indexed(
         if page.is_empty() {
             return Ok(Ok(Places::Known(places)));
         }
-        page.into_iter().for_each(|seq| places.push_front(seq));
+        for seq in page {
+            places.push_front(seq);
+        }
     }
 }
 

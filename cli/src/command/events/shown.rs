@@ -56,9 +56,10 @@ impl Item {
     fn line(&self, width: usize, page: &mut Page) {
         let [seq, at, kind, about] = &self.cells;
         let before = format!("{seq:>width$}  {at}  ");
-        let kind = match about.is_empty() {
-            true => kind.clone(),
-            false => format!("{kind:KIND_WIDTH$}  "),
+        let kind = if about.is_empty() {
+            kind.clone()
+        } else {
+            format!("{kind:KIND_WIDTH$}  ")
         };
         page.spans(&[
             (Tint::Faint, &before),

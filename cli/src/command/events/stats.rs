@@ -37,9 +37,7 @@ async fn stats(
     let progress = output.progress("counting");
     let mut counts = Counts::default();
     if typed(filter).is_empty() {
-        let counted = session
-            .views()
-            .and_then(|views| counts.from_indexes(&views));
+        let counted = session.views().and_then(|views| counts.add_all(&views));
         counted.map_err(|error| session.views_failure(&error))?;
         for place in [Seq(1), session.head().seq] {
             let records = session.log().pick(&[place]).await;
@@ -111,7 +109,7 @@ impl Counts {
     }
 
     /// All events at once. Agents are counted with what they did under former aliases.
-    fn from_indexes(&mut self, views: &Views) -> Result<(), ViewsError> {
+    fn add_all(&mut self, views: &Views) -> Result<(), ViewsError> {
         for (kind, count) in views.kinds()? {
             self.count += count;
             self.kinds.insert(kind, count);

@@ -309,7 +309,7 @@ impl Report for Verification {
         ]);
         for again in &self.reanchored {
             let lost = match (again.first_lost, again.last_lost) {
-                (Some(first), Some(last)) => format!("events {first} to {last} were given up"),
+                (Some(from), Some(to)) => format!("events {from} to {to} were given up"),
                 _ => "nothing was lost".to_owned(),
             };
             page.spans(&[
