@@ -83,10 +83,9 @@ async fn dispatch(
         Command::Projection(command) => projection::run(command, setting, output).await,
         Command::Doctor(command) => doctor::run(command, setting, output).await,
         Command::Task(command) => task::run(command, setting, output).await,
-        Command::Demo
-        | Command::Completion(_) => Err(Failure::new(
+        Command::Demo | Command::Completion(_) => Err(Failure::new(
             ExitCode::Internal,
-            "this command is not connected to the log yet",
+            "this command needs no log and was handed one",
         )),
     }
 }
