@@ -186,6 +186,7 @@ fn the_views_are_listed_compared_and_folded_again() {
     view      version  position
     index     1        9
     time      1        9
+    kind      1        9
     subject   1        9
     outbox    1        9
     agent     1        9
@@ -197,12 +198,12 @@ fn the_views_are_listed_compared_and_folded_again() {
     insta::assert_snapshot!(world.missive(["projection", "verify"]), @r"
     exit 0
     ------- stdout -------
-    ok: 57 rows are equal at event 9
+    ok: 58 rows are equal at event 9
     ");
     insta::assert_snapshot!(world.missive(["projection", "rebuild", "--json"]), @r#"
     exit 0
     ------- stdout -------
-    {"schema_version":"missive.output.v1","ok":true,"kind":"projection_rebuild","data":{"projections":[{"name":"index","version":1,"position":9},{"name":"time","version":1,"position":9},{"name":"subject","version":1,"position":9},{"name":"outbox","version":1,"position":9},{"name":"agent","version":1,"position":9},{"name":"task","version":1,"position":9},{"name":"artifact","version":1,"position":9},{"name":"message","version":1,"position":9},{"name":"context","version":1,"position":9}],"log":"3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665","position":9,"unreadable":0}}
+    {"schema_version":"missive.output.v1","ok":true,"kind":"projection_rebuild","data":{"projections":[{"name":"index","version":1,"position":9},{"name":"time","version":1,"position":9},{"name":"kind","version":1,"position":9},{"name":"subject","version":1,"position":9},{"name":"outbox","version":1,"position":9},{"name":"agent","version":1,"position":9},{"name":"task","version":1,"position":9},{"name":"artifact","version":1,"position":9},{"name":"message","version":1,"position":9},{"name":"context","version":1,"position":9}],"log":"3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665","position":9,"unreadable":0}}
     "#);
 }
 
@@ -257,7 +258,7 @@ fn the_doctor_lists_what_is_in_doubt() {
     pass  state          missive/profiles/default
     pass  space          [N] MiB free
     pass  log            9 events, every event verified
-    pass  views          9 views at event 9
+    pass  views          10 views at event 9
     pass  agent ada      its card is 29 min old, asked for again on next use
     warn  operations     a message to ada at 2026-12-01T09:00:00.007000Z is in doubt: connection_lost
                          hint: missive retry op-2
