@@ -68,17 +68,16 @@ impl<'a> Fold<'a> {
 
     fn change(&mut self, table: Table, key: &[u8], value: Option<Bytes>, fresh: bool) {
         self.key(table, key);
-        if let Some(cell) = self.cells.get_mut(&self.scratch) {
+        let change = |cell: &mut Cell, value| {
             cell.value = value;
             cell.changed = true;
-            return;
-        }
-        let cell = Cell {
+        };
+        let make = |value| Cell {
             value,
             changed: true,
             fresh,
         };
-        self.cells.put_new(&self.scratch, cell);
+        self.cells.upsert(&self.scratch, value, change, make);
     }
 }
 
@@ -95,12 +94,13 @@ impl Rows for Fold<'_> {
                 None
             }
         };
-        let cell = Cell {
-            value: value.clone(),
+        let make = |value: Option<Bytes>| Cell {
             changed: false,
             fresh: value.is_none(),
+            value,
         };
-        self.cells.put_new(&self.scratch, cell);
+        self.cells
+            .upsert(&self.scratch, value.clone(), |_, _| {}, make);
         value
     }
 

@@ -5,6 +5,7 @@
 
 use super::Bytes;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// Nothing is ever taken out, so a place that is taken by another key means: look at the next one.
 #[derive(Debug)]
@@ -17,32 +18,39 @@ impl<T> Default for Keyed<T> {
 }
 
 impl<T> Keyed<T> {
-    /// Where a key is, or where it would be put.
-    fn place(&self, key: &[u8]) -> u64 {
+    pub(crate) fn get(&self, key: &[u8]) -> Option<&T> {
         let mut place = mix(key);
-        while self.0.get(&place).is_some_and(|(found, _)| **found != *key) {
+        loop {
+            let (found, value) = self.0.get(&place)?;
+            if **found == *key {
+                return Some(value);
+            }
             place = place.wrapping_add(1);
         }
-        place
     }
 
-    pub(crate) fn get(&self, key: &[u8]) -> Option<&T> {
-        match self.0.get(&mix(key)) {
-            None => None,
-            Some((found, value)) if **found == *key => Some(value),
-            Some(_) => self.0.get(&self.place(key)).map(|(_, value)| value),
+    /// Changes the value of a key with what is given, or makes its first one of that.
+    pub(crate) fn upsert<V>(
+        &mut self,
+        key: &[u8],
+        given: V,
+        change: impl FnOnce(&mut T, V),
+        make: impl FnOnce(V) -> T,
+    ) {
+        let mut place = mix(key);
+        loop {
+            match self.0.entry(place) {
+                Entry::Vacant(free) => {
+                    free.insert((key.into(), make(given)));
+                    return;
+                }
+                Entry::Occupied(mut taken) if *taken.get().0 == *key => {
+                    change(&mut taken.get_mut().1, given);
+                    return;
+                }
+                Entry::Occupied(_) => place = place.wrapping_add(1),
+            }
         }
-    }
-
-    pub(crate) fn get_mut(&mut self, key: &[u8]) -> Option<&mut T> {
-        let place = self.place(key);
-        self.0.get_mut(&place).map(|(_, value)| value)
-    }
-
-    /// Puts a value under a key that is not there yet.
-    pub(crate) fn put_new(&mut self, key: &[u8], value: T) {
-        let place = self.place(key);
-        self.0.insert(place, (key.into(), value));
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &(Bytes, T)> {
@@ -76,9 +84,9 @@ mod tests {
         let mut map = Keyed::default();
         // A place that is taken by another key, on purpose.
         map.0.insert(mix(b"a"), (b"other".as_slice().into(), 0));
-        map.put_new(b"a", 1);
-        map.put_new(b"b", 2);
-        *map.get_mut(b"a").unwrap() += 10;
+        for (key, given) in [(b"a", 1), (b"b", 2), (b"a", 10)] {
+            map.upsert(key, given, |value, given| *value += given, |given| given);
+        }
 
         assert_eq!(
             (map.get(b"a"), map.get(b"b"), map.get(b"c")),

@@ -72,11 +72,8 @@ pub(crate) struct Blocks {
 impl Posts for Blocks {
     fn post(&mut self, index: Index, term: &[u8], seq: Seq) {
         term_key(index, term, &mut self.scratch);
-        if let Some(block) = self.by_term.get_mut(&self.scratch) {
-            block.push(seq);
-        } else {
-            self.by_term.put_new(&self.scratch, Block::new(seq));
-        }
+        self.by_term
+            .upsert(&self.scratch, seq, Block::push, Block::new);
     }
 }
 
