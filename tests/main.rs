@@ -194,19 +194,24 @@ struct Run {
 }
 
 impl Run {
-    /// The same with every number of MiB replaced, since disks differ.
+    /// The same without numbers that differ from machine to machine and from version to version: free
+    /// MiB, and how many views there are.
     fn without_sizes(mut self) -> Self {
-        let lines = self
-            .stdout
-            .lines()
-            .map(|line| match line.split_once(" MiB free") {
-                Some((before, after)) => {
-                    let before = before.trim_end_matches(|letter: char| letter.is_ascii_digit());
-                    format!("{before}[N] MiB free{after}\n")
+        for unit in [" MiB free", " views at"] {
+            let mut lines = String::new();
+            for line in self.stdout.lines() {
+                match line.split_once(unit) {
+                    Some((before, after)) => {
+                        let before =
+                            before.trim_end_matches(|letter: char| letter.is_ascii_digit());
+                        lines.extend([before, "[N]", unit, after]);
+                    }
+                    None => lines.push_str(line),
                 }
-                None => format!("{line}\n"),
-            });
-        self.stdout = lines.collect();
+                lines.push('\n');
+            }
+            self.stdout = lines;
+        }
         self
     }
 

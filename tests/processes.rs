@@ -80,3 +80,64 @@ fn eight_processes_append_while_their_host_is_killed_and_nothing_is_lost() {
         assert_eq!(run.code, Some(0), "{run}");
     }
 }
+
+#[test]
+fn an_attached_process_is_told_the_same_as_one_that_hosts() {
+    let world = TestWorld::new();
+    recorded(&world);
+    let commands: [&[&str]; 7] = [
+        &["events", "list", "--json"],
+        &["events", "list", "--agent", "ada", "--reverse"],
+        &["events", "stats", "--json"],
+        &["events", "verify"],
+        &["projection", "verify"],
+        &["projection", "list"],
+        &["task", "get", "t-1", "--json"],
+    ];
+    let ask = || commands.map(|command| told(&world, command));
+    let hosting = ask();
+
+    let mut host = following(&world);
+    let attached = ask();
+    host.kill().unwrap();
+    host.wait().unwrap();
+
+    assert_eq!(hosting, attached);
+    assert!(
+        hosting.iter().all(|told| told.starts_with("exit 0")),
+        "{hosting:?}"
+    );
+}
+
+/// What a run says, without the sizes of files that are being written.
+fn told(world: &TestWorld, command: &[&str]) -> String {
+    let shown = world.missive(command.iter().copied()).to_string();
+    match shown.split_once("\"bytes\":") {
+        Some((before, after)) => {
+            let after = after.split_once('}').map_or("", |(_, after)| after);
+            format!("{before}{after}")
+        }
+        None => shown,
+    }
+}
+
+#[test]
+fn a_fault_that_an_attached_process_finds_is_noted_by_the_host() {
+    let world = TestWorld::new();
+    recorded(&world);
+    let head = world.missive(["log", "head"]).stdout;
+    let beyond = head.trim_end().replace(":9:", ":12:");
+    let mut host = following(&world);
+
+    let found = world.missive(["events", "verify", "--against", &beyond]);
+    let refused = world.missive(["events", "export"]);
+    host.kill().unwrap();
+    host.wait().unwrap();
+    let later = world.missive(["events", "export"]);
+
+    assert_eq!(
+        (found.code, refused.code, later.code),
+        (Some(79), Some(79), Some(79)),
+        "{refused}"
+    );
+}

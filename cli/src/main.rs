@@ -4,11 +4,6 @@
 //! Nothing is started, opened or created before a command needs it, so that a run that only asks
 //! for the version costs no more than any other process.
 
-#![expect(
-    dead_code,
-    reason = "the commands that use the rest are connected to the log next"
-)]
-
 mod args;
 mod auth;
 mod bug;

@@ -40,8 +40,6 @@ pub(crate) enum Kind {
     EventRecord,
     /// `events show`.
     EventsShow,
-    /// `events export`.
-    EventsExport,
     /// `events verify`.
     EventsVerify,
     /// `events stats`.

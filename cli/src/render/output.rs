@@ -162,15 +162,7 @@ impl Output {
         to_stderr(&page.into_text());
     }
 
-    /// Waits until everything that was printed has been taken.
-    pub(crate) async fn finish(&mut self) -> Result<(), Failure> {
-        match self.sink.take() {
-            Some(sink) => sink.finish().await.map_err(|error| unwritable(&error)),
-            None => Ok(()),
-        }
-    }
-
-    /// The same outside a runtime.
+    /// Waits until everything that was printed has been taken. Not inside a runtime.
     pub(crate) fn finish_blocking(&mut self) -> Result<(), Failure> {
         match self.sink.take() {
             Some(sink) => sink.finish_blocking().map_err(|error| unwritable(&error)),

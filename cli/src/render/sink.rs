@@ -3,7 +3,7 @@
 //! A process that prints may at the same time serve the log to others, so a reader that is slow or
 //! stands still must never stop it: writers wait without blocking the runtime, and what waits is
 //! bounded. A reader that went away ends the output quietly; everything else that goes wrong with
-//! standard output is an error, reported once by [`Sink::finish`].
+//! standard output is an error, reported once by [`Sink::finish_blocking`].
 
 use std::io::{self, Write};
 use tokio::sync::{mpsc, oneshot};
@@ -68,15 +68,7 @@ impl Sink {
         }
     }
 
-    /// Waits until everything is written.
-    pub(crate) async fn finish(self) -> io::Result<()> {
-        drop(self.chunks);
-        self.ended
-            .await
-            .unwrap_or_else(|_| Err(io::Error::other("the output thread ended early")))
-    }
-
-    /// The same outside a runtime.
+    /// Waits until everything is written. Not inside a runtime.
     pub(crate) fn finish_blocking(self) -> io::Result<()> {
         drop(self.chunks);
         self.ended
@@ -182,7 +174,9 @@ mod tests {
             for _ in 0..=CHUNKS_MAX + 1 {
                 sink.write(b"x".to_vec()).await;
             }
-            sink.finish().await
+            tokio::task::spawn_blocking(|| sink.finish_blocking())
+                .await
+                .unwrap()
         });
 
         for _ in 0..100 {
