@@ -40,6 +40,9 @@ fn a_message_without_an_answer_is_86_and_a_retry_finds_its_task() {
     ");
     agent.next_send_answers(Answer::close());
     let operation = lost(&world, "task report");
+    let doctor = world.missive(["doctor", "--json"]);
+    assert_eq!(doctor.code, Some(0), "{doctor}");
+    assert!(doctor.stdout.contains(&operation), "{doctor}");
 
     insta::assert_snapshot!(retried(&world, &[&operation]), @r"
     exit 0

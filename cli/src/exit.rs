@@ -177,7 +177,7 @@ pub(crate) fn document() -> String {
          Generated from `cli/src/exit.rs`; `UPDATE_DOCS=1 cargo test -p missive` rewrites it.\n\n\
          With `--json` or `--ndjson` an error is one envelope on stderr, whose `data` holds `code`\n\
          (`missive::<category>` or `missive::<category>::<detail>`), `category`, `message`,\n\
-         `exit_code`, and where there is something to say `help` and `sources`.\n\n\
+         `exit_code`, and where there is something to say `help`, `sources` and `operation_id`.\n\n\
          | code | category | meaning |\n| --- | --- | --- |\n",
     );
     for code in ExitCode::ALL {
