@@ -314,3 +314,38 @@ fn a_log_that_is_gone_is_missed() {
                          hint: if it is lost for good, move `missive/profiles/default/log` and `missive/witness/3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665` away: the next command begins a new log
     ");
 }
+
+#[test]
+fn a_log_that_does_not_open_is_a_fault_with_what_to_do() {
+    let world = TestWorld::new();
+    recorded(&world);
+    let log = world.missive_home().join("profiles/default/log");
+    fs::remove_file(log.join("db-1/version")).unwrap();
+
+    insta::assert_snapshot!(world.missive(["events", "verify"]), @r"
+    exit 79
+    ------- stdout -------
+    fault: the log does not open: the store is damaged: File exists (os error 17)
+    hint: restore `missive/profiles/default/log` from a backup; an export that you kept still proves what it holds
+    hint: journals as they were before the last open are in `missive/profiles/default/log/kept`, if there are any
+    ");
+    let told = world.missive(["events", "verify", "--json"]).json();
+    assert_eq!(told["ok"], false);
+    assert_eq!(told["kind"], "events_verify");
+    insta::assert_snapshot!(world.missive(["log", "re-anchor", "--reason", "x"]), @r"
+    exit 79
+    ------- stderr -------
+    missive: the log does not open
+    caused by: the store is damaged: File exists (os error 17)
+    hint: restore `missive/profiles/default/log` from a backup; an export that you kept still proves what it holds
+    hint: journals as they were before the last open are in `missive/profiles/default/log/kept`, if there are any
+    ");
+    insta::assert_snapshot!(world.missive(["events", "list"]), @r"
+    exit 79
+    ------- stderr -------
+    missive: the log does not open
+    caused by: the store is damaged: File exists (os error 17)
+    hint: restore `missive/profiles/default/log` from a backup; an export that you kept still proves what it holds
+    hint: journals as they were before the last open are in `missive/profiles/default/log/kept`, if there are any
+    ");
+}

@@ -101,7 +101,7 @@ fn closed(home: &Home, fault: &IntegrityFault) -> Failure {
         .detail(detail(fault))
         .caused_by(Some(fault))
         .hint(format!(
-            "nothing was changed; restore `{}` from a backup, or from an export that you kept",
+            "restore `{}` from a backup; an export that you kept still proves what it holds",
             shown(&home.profile.log())
         ))
         .hint(format!(

@@ -32,7 +32,13 @@ pub(super) async fn run(
 ) -> Result<ExitCode, Failure> {
     // Before anything is opened: what it is held against must be there.
     let kept = command.against.as_deref().map(anchor).transpose()?;
-    let session = setting.home.read().await?.ok_or_else(no_log)?;
+    let session = match setting.home.read().await {
+        Err(failure) if failure.exit() == ExitCode::Integrity => {
+            output.report(&Verification::closed(&failure)).await?;
+            return Ok(ExitCode::Integrity);
+        }
+        opened => opened?.ok_or_else(no_log)?,
+    };
     session
         .used(async |session| {
             let verified = check(session, output).await?;
@@ -181,11 +187,11 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
 /// `events_verify`.
 #[derive(Serialize)]
 struct Verification {
-    log: String,
+    log: Option<String>,
     first: Option<Seq>,
-    last: Seq,
+    last: Option<Seq>,
     count: u64,
-    head: String,
+    head: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     anchored_to: Option<String>,
     claim: String,
@@ -196,6 +202,9 @@ struct Verification {
     /// Only what it was held against is wrong.
     #[serde(skip)]
     is_sound: bool,
+    /// What to do about a log that does not even open.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hints: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -236,11 +245,11 @@ impl Verification {
             (None, None) => "consistent; completeness unproven".to_owned(),
         };
         Self {
-            log: head.log.to_string(),
+            log: Some(head.log.to_string()),
             first: progress.first,
-            last: verified.head.seq,
+            last: Some(verified.head.seq),
             count: progress.events,
-            head: verified.head.to_string(),
+            head: Some(verified.head.to_string()),
             anchored_to: anchored_to.map(|kept| kept.to_string()),
             claim,
             payloads: Payloads {
@@ -254,6 +263,34 @@ impl Verification {
             }),
             reanchored: progress.reanchored.iter().map(ReAnchoring::of).collect(),
             is_sound: false,
+            hints: Vec::new(),
+        }
+    }
+
+    /// Of a log that does not open, or is gone.
+    fn closed(failure: &Failure) -> Self {
+        let told = std::iter::once(failure.message());
+        let told = told.chain(failure.sources().iter().map(String::as_str));
+        Self {
+            log: None,
+            first: None,
+            last: None,
+            count: 0,
+            head: None,
+            anchored_to: None,
+            claim: "nothing can be said of a log that cannot be read".to_owned(),
+            payloads: Payloads {
+                verified: 0,
+                erased: 0,
+                missing: 0,
+            },
+            fault: Some(Fault {
+                sequence: None,
+                what: told.collect::<Vec<_>>().join(": "),
+            }),
+            reanchored: Vec::new(),
+            is_sound: false,
+            hints: failure.hints().to_vec(),
         }
     }
 }
@@ -293,18 +330,25 @@ impl Report for Verification {
                 ]);
             }
         }
+        if self.log.is_none() {
+            for hint in &self.hints {
+                page.line(&format!("hint: {hint}"));
+            }
+            return;
+        }
         let payloads = &self.payloads;
         let lost = match (payloads.erased, payloads.missing) {
             (0, 0) => String::new(),
             (erased, missing) => format!(", {erased} erased, {missing} missing"),
         };
-        let range = self.first.map_or("none".to_owned(), |first| {
-            format!("{} ({first} to {})", self.count, self.last)
-        });
+        let range = match (self.first, self.last) {
+            (Some(from), Some(to)) => format!("{} ({from} to {to})", self.count),
+            (None, _) | (_, None) => "none".to_owned(),
+        };
         page.fields(&[
             ("events", &range),
             ("payloads", &format!("{} verified{lost}", payloads.verified)),
-            ("head", &self.head),
+            ("head", self.head.as_deref().unwrap_or_default()),
             ("against", self.anchored_to.as_deref().unwrap_or_default()),
         ]);
         for again in &self.reanchored {
