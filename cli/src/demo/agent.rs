@@ -169,7 +169,7 @@ fn reply(body: &[u8]) -> Value {
             "status": {"state": "TASK_STATE_COMPLETED"},
             "artifacts": [{
                 "artifactId": "report", "name": "report",
-                "parts": [{"text": format!("A report on {rest}: all is well.")}],
+                "parts": [{"text": format!("A report {rest}: all is well.")}],
             }],
         }}),
     }

@@ -92,7 +92,7 @@ pub(crate) fn run(output: &mut Output) -> Result<ExitCode, Failure> {
     }
     change_a_letter(home.path())?;
     let about = format!(
-        "Somebody changes one letter of event {CHANGED} on disk, and mends the store's own checksums. Again:"
+        "Somebody changes one byte of event {CHANGED} on disk, and mends the store's own checksums. Again:"
     );
     let verify = ["events".to_owned(), "verify".to_owned()];
     step(output, &mut tour, home.path(), &about, &verify)?;
