@@ -14,6 +14,7 @@ need(set(next(rows, "")) == {"export"}, "no header")
 while set(row := next(rows, {"head": None})) != {"head"}:
     if set(row) == {"gap"}:  # events that were left out: their digests alone carry the chain on
         joined = base64.b64decode(row["gap"], validate=True)
+        need(base64.b64encode(joined).decode() == row["gap"], "a gap in another spelling")
         digests = [joined[at:at + 32] for at in range(0, len(joined), 32)]
         need(seq and joined and len(joined) % 32 == 0, "a gap before event 1 or of broken digests"); left_out += len(digests)
     else:
@@ -28,8 +29,9 @@ while set(row := next(rows, {"head": None})) != {"head"}:
         need(len(row["payloads"]) == len(promised), "more or fewer payloads than commitments")
         for one, commitment in zip(row["payloads"], (promise["commitment"] for promise in promised)):
             if "salt" not in one: need(set(one) in ({"erased"}, {"withheld"}, {"missing"}), "a payload in no known form"); unopened += 1; continue
-            content = one["text"].encode() if "text" in one else base64.b64decode(one["base64"], validate=True)
-            need(h("payload", bytes.fromhex(one["salt"]), be64(len(content)), content).hex() == commitment, "another payload"); opened += 1
+            content, salt = one["text"].encode() if "text" in one else base64.b64decode(one["base64"], validate=True), bytes.fromhex(one["salt"])
+            need(one == {"salt": salt.hex(), **({"text": one["text"]} if "text" in one else {"base64": base64.b64encode(content).decode()})}, "a payload in another spelling")
+            need(h("payload", salt, be64(len(content)), content).hex() == commitment, "another payload"); opened += 1
     for digest in digests: seq, link = seq + 1, h("link", link, digest); kept.discard(f"{log.hex()}:{seq}:{link.hex()}")
     need("gap" in row or row["link"] == link.hex(), "another link than the one recomputed")
 need(seq and row["head"] == {"log": log.hex(), "seq": seq, "link": link.hex()} and not next(rows, None), "no head, another head, or more after it")
