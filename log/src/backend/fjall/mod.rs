@@ -29,6 +29,7 @@ use crate::contract::{
 use crate::event::Seq;
 use crate::payload::{PayloadRef, row};
 use crate::seam::Ids;
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
@@ -127,6 +128,7 @@ impl FjallLog {
             needed_format: opened.needed_format,
             fault,
             ordinals: None,
+            recent: BTreeMap::new(),
             journal_bytes: opened.journal_bytes,
             dirty: false,
             poison: None,

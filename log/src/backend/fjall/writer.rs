@@ -37,6 +37,9 @@ const JOURNAL_IDLE_BYTES: u64 = 8 << 20;
 const JOURNAL_BYTES_MAX: u64 = 48 << 20;
 /// ... and longer than this at close.
 const JOURNAL_CLOSE_BYTES: u64 = 512 << 10;
+/// The newest places of about this many threads and subjects are kept in memory: a busy context would
+/// otherwise be read back from a flushed table at each of its events.
+const RECENT_MAX: usize = 16_384;
 /// Batch ids are forgotten this many at a time.
 const FORGET_AT_ONCE: u64 = 4_096;
 
@@ -68,6 +71,8 @@ pub(super) struct Writer {
     pub(super) needed_format: u32,
     pub(super) fault: Option<Arc<IntegrityFault>>,
     pub(super) ordinals: Option<Ordinals>,
+    /// Committed places only; a failed write poisons the writer before it would read a wrong one.
+    pub(super) recent: BTreeMap<String, Seq>,
     pub(super) journal_bytes: u64,
     pub(super) dirty: bool,
     pub(super) poison: Option<AppendErrorSource>,
@@ -259,16 +264,20 @@ impl Writer {
         let mut bytes = 0;
         let mut threads: BTreeMap<String, Seq> = BTreeMap::new();
         for draft in &batch.drafts {
-            let record = match chained(store, draft, &mut sequencer, &mut threads, now) {
+            let newest = Newest {
+                store,
+                recent: &self.recent,
+            };
+            let record = match chained(&newest, draft, &mut sequencer, &mut threads, now) {
                 Ok(record) => record,
                 Err(Placing::Refused(refused)) => return Ok(Err(refused)),
                 Err(Placing::Store(error)) => return Err(to_io(error)),
             };
             bytes += put(store, &mut write, draft, &record);
         }
-        for (key, seq) in threads {
+        for (key, seq) in &threads {
             bytes += key.len() + 40;
-            write.insert(&store.threads, key.into_bytes(), seq.to_key());
+            write.insert(&store.threads, key.as_bytes(), seq.to_key());
         }
         let appended = Appended {
             first,
@@ -279,6 +288,10 @@ impl Writer {
         write.commit().map_err(to_io)?;
         self.journal_bytes += u64::try_from(bytes + 128).unwrap_or(u64::MAX);
         self.sequencer = sequencer;
+        if self.recent.len() > RECENT_MAX {
+            self.recent.clear();
+        }
+        self.recent.extend(threads);
         if self.fault.is_some() {
             self.trust_again(store)?;
         }
@@ -432,18 +445,24 @@ enum Placing {
     Store(fjall::Error),
 }
 
+/// Where the newest place of a thread is looked up: what was written lately, then the store.
+struct Newest<'a> {
+    store: &'a Store,
+    recent: &'a BTreeMap<String, Seq>,
+}
+
 /// Gives a draft its place, after the newest of its thread.
 fn chained(
-    store: &Store,
+    known: &Newest<'_>,
     draft: &Draft,
     sequencer: &mut Sequencer,
     threads: &mut BTreeMap<String, Seq>,
     now: Timestamp,
 ) -> Result<Record, Placing> {
     let (thread, subject) = thread_keys(draft);
-    let prev = match threads.get(&thread) {
+    let prev = match threads.get(&thread).or_else(|| known.recent.get(&thread)) {
         Some(seq) => *seq,
-        None => newest(store, &thread)
+        None => newest(known.store, &thread)
             .map_err(Placing::Store)?
             .unwrap_or_default(),
     };
