@@ -6,9 +6,9 @@
 
 use crate::args::global::Globals;
 use crate::environment::Environment;
-use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::suggest;
+use missive_commands::Exit;
 use missive_commands::config::{AuthScheme, Config, SecretPlace};
 use missive_commands::secret::Secret;
 
@@ -118,7 +118,7 @@ fn variable(name: &str, named_by: &str, environment: &Environment<'_>) -> Result
 }
 
 fn unresolved(what: String) -> Failure {
-    Failure::new(ExitCode::Auth, what).detail("unresolved")
+    Failure::new(Exit::Auth, what).detail("unresolved")
 }
 
 #[cfg(test)]

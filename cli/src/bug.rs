@@ -1,8 +1,8 @@
 //! A panic is a bug: it is told in one line with how to report it, and ends with exit code 70.
 
-use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::render::{self, Mode};
+use missive_commands::Exit;
 use missive_log::backend::fjall::OPENING_THREAD;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 static HAPPENED: AtomicBool = AtomicBool::new(false);
 
 /// Runs the program; any panic, on any thread, ends it with 70.
-pub(crate) fn guard(mode: Mode, program: impl FnOnce() -> ExitCode) -> ExitCode {
+pub(crate) fn guard(mode: Mode, program: impl FnOnce() -> Exit) -> Exit {
     std::panic::set_hook(Box::new(move |panic| {
         // Some damage makes the store below panic instead of reporting it; the log reports it as damage.
         if std::thread::current().name() == Some(OPENING_THREAD) {
@@ -23,7 +23,7 @@ pub(crate) fn guard(mode: Mode, program: impl FnOnce() -> ExitCode) -> ExitCode 
     let ended = catch_unwind(AssertUnwindSafe(program));
     match ended {
         Ok(code) if !HAPPENED.load(Ordering::SeqCst) => code,
-        Ok(_) | Err(_) => ExitCode::Internal,
+        Ok(_) | Err(_) => Exit::Internal,
     }
 }
 
@@ -38,7 +38,7 @@ fn told(panic: &PanicHookInfo<'_>) -> Failure {
         .location()
         .map(|at| format!(" ({}:{})", at.file(), at.line()));
     Failure::new(
-        ExitCode::Internal,
+        Exit::Internal,
         format!("a bug: {what}{}", place.unwrap_or_default()),
     )
     .detail("panic")
@@ -52,14 +52,14 @@ fn told(panic: &PanicHookInfo<'_>) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::guard;
-    use crate::exit::ExitCode;
     use crate::render::Mode;
+    use missive_commands::Exit;
 
     #[test]
     fn a_panic_ends_with_70() {
         let code = guard(Mode::Human, || panic!("a test of the panic hook"));
         drop(std::panic::take_hook());
 
-        assert_eq!(code, ExitCode::Internal);
+        assert_eq!(code, Exit::Internal);
     }
 }

@@ -4,12 +4,12 @@
 //! under it, and hints. Hints exist only here, at the edge, because only here is it known what the
 //! user typed. A failure never holds a secret: whoever builds one passes names, not values.
 
-use crate::exit::ExitCode;
+use missive_commands::Exit;
 
 /// An error as it is shown, by [`crate::render::failure`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
-    exit: ExitCode,
+    exit: Exit,
     detail: Option<&'static str>,
     message: String,
     sources: Vec<String>,
@@ -19,7 +19,7 @@ pub(crate) struct Failure {
 
 impl Failure {
     /// A failure without causes and hints.
-    pub(crate) fn new(exit: ExitCode, message: impl Into<String>) -> Self {
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self {
             exit,
             detail: None,
@@ -31,23 +31,23 @@ impl Failure {
     }
 
     /// Takes message and causes from an error and its `source` chain.
-    pub(crate) fn from_error(exit: ExitCode, error: &dyn std::error::Error) -> Self {
+    pub(crate) fn from_error(exit: Exit, error: &dyn std::error::Error) -> Self {
         Self::new(exit, error.to_string()).caused_by(error.source())
     }
 
     /// Wrong arguments: exit code 64.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self::new(ExitCode::Usage, message)
+        Self::new(Exit::Usage, message)
     }
 
     /// An invalid configuration or state folder: exit code 78.
     pub(crate) fn config(message: impl Into<String>) -> Self {
-        Self::new(ExitCode::Config, message)
+        Self::new(Exit::Config, message)
     }
 
     /// A local file that cannot be read or written: exit code 74.
     pub(crate) fn io(message: impl Into<String>, error: &std::io::Error) -> Self {
-        Self::new(ExitCode::Io, message).caused_by(Some(error))
+        Self::new(Exit::Io, message).caused_by(Some(error))
     }
 
     /// The part of the machine-readable code after the category.
@@ -96,7 +96,7 @@ impl Failure {
     }
 
     /// How the process ends.
-    pub(crate) fn exit(&self) -> ExitCode {
+    pub(crate) fn exit(&self) -> Exit {
         self.exit
     }
 

@@ -4,8 +4,8 @@
 //! before anything is recorded or sent. Reading is bounded; the bound counts all parts together.
 
 use crate::args::send::{Part, Parts, Source};
-use crate::exit::ExitCode;
 use crate::failure::Failure;
+use missive_commands::Exit;
 use missive_commands::wire::json::{JsonText, Limits};
 use missive_commands::wire::message::{self, Content};
 use std::fs::{File, Metadata};
@@ -69,7 +69,7 @@ fn read_one(
         }
         Source::Json(text) => {
             let json = JsonText::parse(text, &Limits::default()).map_err(|error| {
-                Failure::from_error(ExitCode::Unusable, &error)
+                Failure::from_error(Exit::Data, &error)
                     .detail("json_part")
                     .hint("quote it for the shell: --json-part '{\"key\": \"value\"}'")
             })?;
@@ -118,7 +118,7 @@ fn text_of(stdin: Option<impl Read>, left: u64, bytes_max: u64) -> Result<String
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Failure::new(
-            ExitCode::Unusable,
+            Exit::Data,
             format!("standard input is not UTF-8 at byte {at}"),
         )
         .detail("not_utf8")
@@ -140,13 +140,13 @@ fn address(path: &Path) -> Result<String, Failure> {
     let (_, found) = opened(path)?;
     if !found.is_file() {
         let what = format!("`{}` is not a regular file", path.display());
-        return Err(Failure::new(ExitCode::Unusable, what).detail("not_a_file"));
+        return Err(Failure::new(Exit::Data, what).detail("not_a_file"));
     }
     let whole = std::fs::canonicalize(path).map_err(|error| unreadable(path, &error))?;
     let url = url::Url::from_file_path(&whole);
     url.map(String::from).map_err(|()| {
         let what = format!("`{}` has no file address", path.display());
-        Failure::new(ExitCode::Unusable, what).detail("not_a_file")
+        Failure::new(Exit::Data, what).detail("not_a_file")
     })
 }
 
@@ -155,7 +155,7 @@ fn opened(path: &Path) -> Result<(File, Metadata), Failure> {
     let found = file.metadata().map_err(|error| unreadable(path, &error))?;
     if found.is_dir() {
         let what = format!("`{}` is a folder", path.display());
-        return Err(Failure::new(ExitCode::Unusable, what).detail("not_a_file"));
+        return Err(Failure::new(Exit::Data, what).detail("not_a_file"));
     }
     Ok((file, found))
 }
@@ -171,7 +171,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Failure {
 
 fn too_large(what: &str, bytes_max: u64) -> Failure {
     Failure::new(
-        ExitCode::Unusable,
+        Exit::Data,
         format!("with {what} the message is longer than {bytes_max} bytes"),
     )
     .detail("too_large")

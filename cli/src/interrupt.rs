@@ -3,14 +3,14 @@
 //! What runs on the other side goes on when missive is interrupted; commands that started something
 //! await [`Interrupt::came`] and say how to follow or cancel it.
 
-use crate::exit::ExitCode;
+use missive_commands::Exit;
 use std::io;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 /// A place where an interruption can be awaited; cheap to clone.
 #[derive(Debug, Clone)]
-pub(crate) struct Interrupt(watch::Receiver<Option<ExitCode>>);
+pub(crate) struct Interrupt(watch::Receiver<Option<Exit>>);
 
 impl Interrupt {
     /// Listens from now on, on a thread of its own, so that busy work cannot delay it.
@@ -32,8 +32,8 @@ impl Interrupt {
                 runtime.block_on(async move {
                     loop {
                         let code = tokio::select! {
-                            Some(()) = interrupts.recv() => ExitCode::Interrupted,
-                            Some(()) = terminations.recv() => ExitCode::Terminated,
+                            Some(()) = interrupts.recv() => Exit::Interrupted,
+                            Some(()) = terminations.recv() => Exit::Terminated,
                             else => return,
                         };
                         if tell.borrow().is_some() {
@@ -47,7 +47,7 @@ impl Interrupt {
     }
 
     /// Waits for the first signal and says how the process should end.
-    pub(crate) async fn came(&mut self) -> ExitCode {
+    pub(crate) async fn came(&mut self) -> Exit {
         loop {
             if let Some(code) = *self.0.borrow_and_update() {
                 return code;
@@ -60,7 +60,7 @@ impl Interrupt {
     }
 
     /// Whether a signal came already.
-    pub(crate) fn has_come(&self) -> Option<ExitCode> {
+    pub(crate) fn has_come(&self) -> Option<Exit> {
         *self.0.borrow()
     }
 }
@@ -69,14 +69,14 @@ impl Interrupt {
     clippy::exit,
     reason = "the user asked twice; nothing may hold the process up any more"
 )]
-fn end_now(code: ExitCode) -> ! {
+fn end_now(code: Exit) -> ! {
     std::process::exit(i32::from(code.number()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::Interrupt;
-    use crate::exit::ExitCode;
+    use missive_commands::Exit;
 
     #[tokio::test]
     async fn a_termination_is_told_to_everyone_who_waits() {
@@ -87,8 +87,8 @@ mod tests {
         rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TERM)
             .unwrap();
 
-        assert_eq!(one.came().await, ExitCode::Terminated);
-        assert_eq!(other.came().await, ExitCode::Terminated);
-        assert_eq!(interrupt.has_come(), Some(ExitCode::Terminated));
+        assert_eq!(one.came().await, Exit::Terminated);
+        assert_eq!(other.came().await, Exit::Terminated);
+        assert_eq!(interrupt.has_come(), Some(Exit::Terminated));
     }
 }

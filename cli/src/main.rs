@@ -13,6 +13,7 @@ mod demo;
 #[cfg(test)]
 mod docs;
 mod environment;
+#[cfg(test)]
 mod exit;
 mod failure;
 mod input;
@@ -25,8 +26,8 @@ mod suggest;
 mod trace;
 
 use args::usage::{NotACommand, wants_machine_output};
-use exit::ExitCode;
 use failure::Failure;
+use missive_commands::Exit;
 use render::output::{Style, to_stderr};
 use render::{Mode, Output};
 use std::ffi::OsString;
@@ -44,7 +45,7 @@ fn main() -> std::process::ExitCode {
     bug::guard(mode, move || run(arguments, mode)).into()
 }
 
-fn run(arguments: Vec<OsString>, mode: Mode) -> ExitCode {
+fn run(arguments: Vec<OsString>, mode: Mode) -> Exit {
     let colourless = arguments.iter().any(|argument| argument == "--no-color");
     let cli = match args::parse(arguments) {
         Ok(cli) => cli,
@@ -72,7 +73,7 @@ fn run(arguments: Vec<OsString>, mode: Mode) -> ExitCode {
 }
 
 /// Help, the version, or a usage error.
-fn answer(outcome: NotACommand, mode: Mode, colourless: bool) -> ExitCode {
+fn answer(outcome: NotACommand, mode: Mode, colourless: bool) -> Exit {
     let globals = args::global::Globals {
         no_color: colourless,
         ..Default::default()
@@ -87,7 +88,7 @@ fn answer(outcome: NotACommand, mode: Mode, colourless: bool) -> ExitCode {
                 help.to_string()
             };
             match printed(text, style) {
-                Ok(()) => return ExitCode::Done,
+                Ok(()) => return Exit::Done,
                 Err(failure) => failure,
             }
         }

@@ -5,8 +5,8 @@
 //! something else than a profile of missive, is refused and left alone.
 
 use crate::environment::Environment;
-use crate::exit::ExitCode;
 use crate::failure::Failure;
+use missive_commands::Exit;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{
@@ -260,7 +260,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Failure {
 fn uncreatable(path: &Path, error: &io::Error) -> Failure {
     let failure =
         Failure::io(format!("`{}` cannot be created", path.display()), error).detail("state");
-    debug_assert_eq!(failure.exit(), ExitCode::Io);
+    debug_assert_eq!(failure.exit(), Exit::Io);
     if error.kind() == io::ErrorKind::StorageFull {
         return failure.hint("the disk is full: free some space and run the command again");
     }
@@ -271,7 +271,7 @@ fn uncreatable(path: &Path, error: &io::Error) -> Failure {
 mod tests {
     use super::{Folders, Profile};
     use crate::environment::Environment;
-    use crate::exit::ExitCode;
+    use missive_commands::Exit;
     use std::ffi::OsString;
     use std::fs;
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(profile.witness(), Path::new("/h/witness"));
         assert_eq!(
             folders(&[("MISSIVE_HOME", "h")]).unwrap_err().exit(),
-            ExitCode::Config
+            Exit::Config
         );
     }
 
@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(found.data, Path::new("/d/missive"));
         assert_eq!(found.state, Path::new("/u/.local/state/missive"));
         assert_eq!(found.config, Path::new("/u/.config/missive"));
-        assert_eq!(folders(&[]).unwrap_err().exit(), ExitCode::Config);
+        assert_eq!(folders(&[]).unwrap_err().exit(), Exit::Config);
     }
 
     #[test]
@@ -373,7 +373,7 @@ mod tests {
 
         let refused = profile.create().unwrap_err();
 
-        assert_eq!(refused.exit(), ExitCode::Config);
+        assert_eq!(refused.exit(), Exit::Config);
         assert!(!folder.join("log").exists());
     }
 

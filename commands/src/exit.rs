@@ -1,6 +1,7 @@
 //! How a command ended, in the numbers of the product's table.
 //!
-//! The numbers never change their meaning: scripts depend on them.
+//! Numbers and category names never change their meaning: scripts depend on them. This is the only
+//! place that lists them; `docs/exit-codes.md` is generated from it.
 
 use missive_log::event::facts::TaskState;
 
@@ -19,13 +20,15 @@ pub enum Exit {
     Transport = 69,
     /// A bug.
     Internal = 70,
-    /// The log cannot be read or written.
+    /// A file would have been overwritten.
+    Exists = 73,
+    /// A local file or the log cannot be read or written.
     Io = 74,
     /// Something is held by somebody else who does not let go.
     Busy = 75,
     /// The peer broke A2A, or does not speak this version.
     Protocol = 76,
-    /// The peer answered 401 or 403.
+    /// A secret could not be resolved, or the peer answered 401 or 403.
     Auth = 77,
     /// The configuration does not let it.
     Config = 78,
@@ -45,14 +48,76 @@ pub enum Exit {
     TaskRejected = 85,
     /// It is not known whether a message arrived.
     Unknown = 86,
-    /// Interrupted; a termination (143) is known only where the signal came.
+    /// Interrupted. Commands end with it whatever the signal was: only the edge knows which one came.
     Interrupted = 130,
+    /// Interrupted by SIGTERM.
+    Terminated = 143,
 }
 
 impl Exit {
+    /// Every ending, in the order of its number.
+    pub const ALL: [Self; 22] = [
+        Self::Done,
+        Self::Usage,
+        Self::Data,
+        Self::NotFound,
+        Self::Transport,
+        Self::Internal,
+        Self::Exists,
+        Self::Io,
+        Self::Busy,
+        Self::Protocol,
+        Self::Auth,
+        Self::Config,
+        Self::Integrity,
+        Self::TaskFailed,
+        Self::TaskCanceled,
+        Self::Timeout,
+        Self::InputRequired,
+        Self::AuthRequired,
+        Self::TaskRejected,
+        Self::Unknown,
+        Self::Interrupted,
+        Self::Terminated,
+    ];
+
     /// The number that a process exits with.
     pub const fn number(self) -> u8 {
         self as u8
+    }
+
+    /// The category that machine output names, the middle of `missive::<category>::<detail>`; empty
+    /// for [`Exit::Done`].
+    pub const fn category(self) -> &'static str {
+        match self {
+            Self::Done => "",
+            Self::Usage => "usage",
+            Self::Data => "data",
+            Self::NotFound => "not_found",
+            Self::Transport => "transport",
+            Self::Internal => "internal",
+            Self::Exists => "exists",
+            Self::Io => "io",
+            Self::Busy => "busy",
+            Self::Protocol => "protocol",
+            Self::Auth => "auth",
+            Self::Config => "config",
+            Self::Integrity => "integrity",
+            Self::TaskFailed
+            | Self::TaskCanceled
+            | Self::InputRequired
+            | Self::AuthRequired
+            | Self::TaskRejected => "task",
+            Self::Timeout => "timeout",
+            Self::Unknown => "unknown",
+            Self::Interrupted | Self::Terminated => "interrupted",
+        }
+    }
+}
+
+impl From<Exit> for std::process::ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.number())
     }
 }
 
@@ -100,5 +165,15 @@ mod tests {
             ]
         );
         assert_eq!(outcome_code(None), Exit::Done);
+    }
+
+    #[test]
+    fn every_ending_has_its_own_number_in_ascending_order() {
+        let numbers: Vec<u8> = Exit::ALL.iter().map(|exit| exit.number()).collect();
+
+        assert!(
+            numbers.is_sorted_by(|left, right| left < right),
+            "{numbers:?}"
+        );
     }
 }

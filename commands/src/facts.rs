@@ -211,29 +211,21 @@ pub(crate) fn call_failure(kind: CallErrorKind) -> Failure {
 
 /// What kind of failure a peer's error is, and which A2A error, if it is one.
 pub(crate) fn peer_failure(error: &PeerError) -> (Failure, Option<A2aError>) {
-    match error.kind {
-        ErrorKind::Unauthenticated | ErrorKind::Forbidden => (Failure::AuthRefused, None),
-        ErrorKind::RateLimited => (Failure::RateLimited, None),
-        ErrorKind::HttpStatus => (Failure::HttpStatus, None),
-        other @ (ErrorKind::TaskNotFound
-        | ErrorKind::TaskNotCancelable
-        | ErrorKind::PushNotificationNotSupported
-        | ErrorKind::UnsupportedOperation
-        | ErrorKind::ContentTypeNotSupported
-        | ErrorKind::InvalidAgentResponse
-        | ErrorKind::ExtendedAgentCardNotConfigured
-        | ErrorKind::ExtensionSupportRequired
-        | ErrorKind::VersionNotSupported
-        | ErrorKind::ParseError
-        | ErrorKind::InvalidRequest
-        | ErrorKind::MethodNotFound
-        | ErrorKind::InvalidParams
-        | ErrorKind::Internal
-        | ErrorKind::Other) => {
-            let error = A2aError::from_name(other.name()).unwrap_or(A2aError::Other);
-            (Failure::A2aError, Some(error))
-        }
+    if error.kind.is_a2a() {
+        let named = A2aError::from_name(error.kind.name()).unwrap_or(A2aError::Other);
+        return (Failure::A2aError, Some(named));
     }
+    let failure = if matches!(
+        error.kind,
+        ErrorKind::Unauthenticated | ErrorKind::Forbidden
+    ) {
+        Failure::AuthRefused
+    } else if error.kind == ErrorKind::RateLimited {
+        Failure::RateLimited
+    } else {
+        Failure::HttpStatus
+    };
+    (failure, None)
 }
 
 #[cfg(test)]

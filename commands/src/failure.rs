@@ -7,7 +7,7 @@ use missive_log::{AppendError, ReadError};
 use missive_projections::ViewsError;
 
 use crate::effect::fetch::FetchError;
-use crate::effect::reach::{CallError, CallErrorKind, RefusedRedirect};
+use crate::effect::reach::{CallError, RefusedRedirect};
 use crate::exit::Exit;
 use crate::refusal::Refusal;
 use crate::wire::answer::Fault;
@@ -156,12 +156,12 @@ impl Failure {
             Self::Views(error) => of_views(error),
             Self::Contended { .. } | Self::Superseded { .. } => Exit::Busy,
             Self::Payload { .. } => Exit::Io,
-            Self::Card { error, .. } => of_card(error),
+            Self::Card { error, .. } => error.exit(),
             Self::Broken { .. } => Exit::Protocol,
-            Self::NotSent { error, .. } | Self::NoAnswer { error, .. } => of_call(error.kind),
+            Self::NotSent { error, .. } | Self::NoAnswer { error, .. } => error.kind.exit(),
             Self::Redirect { .. } => Exit::Transport,
             Self::InDoubt { .. } | Self::StillInDoubt { .. } => Exit::Unknown,
-            Self::Peer { error, .. } => of_peer(error),
+            Self::Peer { error, .. } => error.kind.exit(),
             Self::Interrupted { .. } => Exit::Interrupted,
             Self::Internal { .. } => Exit::Internal,
         }
@@ -288,45 +288,5 @@ fn of_views(error: &ViewsError) -> Exit {
         | ViewsError::Beyond { .. }
         | ViewsError::Unreadable { .. } => Exit::Io,
         ViewsError::Unreachable(_) | ViewsError::Foreign | ViewsError::Closed => Exit::Busy,
-    }
-}
-
-fn of_peer(error: &PeerError) -> Exit {
-    use crate::wire::error::Category;
-    match error.kind.category() {
-        Category::Data => Exit::Data,
-        Category::NotFound => Exit::NotFound,
-        Category::Transport => Exit::Transport,
-        Category::Protocol => Exit::Protocol,
-        Category::Auth => Exit::Auth,
-    }
-}
-
-fn of_call(kind: CallErrorKind) -> Exit {
-    match kind {
-        CallErrorKind::TotalTimeout => Exit::Timeout,
-        CallErrorKind::BadHttp => Exit::Protocol,
-        CallErrorKind::RequestTooLarge => Exit::Data,
-        CallErrorKind::BadRequest => Exit::Internal,
-        CallErrorKind::ConnectRefused
-        | CallErrorKind::Dns
-        | CallErrorKind::Tls
-        | CallErrorKind::Unreachable
-        | CallErrorKind::ConnectTimeout
-        | CallErrorKind::FirstByteTimeout
-        | CallErrorKind::IdleTimeout
-        | CallErrorKind::ConnectionLost
-        | CallErrorKind::AnswerCut
-        | CallErrorKind::AnswerTooLarge => Exit::Transport,
-    }
-}
-
-fn of_card(error: &FetchError) -> Exit {
-    match error {
-        FetchError::Request(_) => Exit::Usage,
-        FetchError::Call { kind, .. } => of_call(*kind),
-        FetchError::Redirect(_) | FetchError::Nowhere { .. } => Exit::Transport,
-        FetchError::Status { error, .. } => of_peer(error),
-        FetchError::Card(_) => Exit::Protocol,
     }
 }

@@ -8,16 +8,16 @@ mod state;
 
 use super::Setting;
 use crate::args::Doctor;
-use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::render::{Kind, Lines, Output, Page, Report, Tint};
+use missive_commands::Exit;
 use serde::Serialize;
 
 pub(super) async fn run(
     command: &Doctor,
     setting: &Setting<'_>,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     let mut checks = vec![state::configuration(setting)];
     checks.extend(state::folders(setting));
     match setting.home.read().await {
@@ -35,7 +35,7 @@ pub(super) async fn run(
     }
     let failing = checks.iter().find_map(|check| check.exit);
     output.report(&Checks { checks }).await?;
-    Ok(failing.unwrap_or(ExitCode::Done))
+    Ok(failing.unwrap_or(Exit::Done))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -57,7 +57,7 @@ struct Check {
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<serde_json::Value>,
     #[serde(skip)]
-    exit: Option<ExitCode>,
+    exit: Option<Exit>,
 }
 
 impl Check {

@@ -2,10 +2,10 @@
 
 use super::{Setting, no_log, warn_of_fault};
 use crate::args::events::{Log, ReAnchor};
-use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::open::Session;
 use crate::render::{Kind, Output, Page, Report, Tint};
+use missive_commands::Exit;
 use missive_log::chain::Link;
 use missive_log::contract::IntegrityFault;
 use missive_log::event::kind::LogReanchored;
@@ -19,7 +19,7 @@ pub(super) async fn run(
     command: &Log,
     setting: &Setting<'_>,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     let session = setting.home.read().await?.ok_or_else(no_log)?;
     session
         .used(async |session| match command {
@@ -48,7 +48,7 @@ impl Report for HeadReport {
     }
 }
 
-async fn head(session: &Session, output: &mut Output) -> Result<ExitCode, Failure> {
+async fn head(session: &Session, output: &mut Output) -> Result<Exit, Failure> {
     warn_of_fault(session, output);
     let head = session.head();
     let report = HeadReport {
@@ -58,7 +58,7 @@ async fn head(session: &Session, output: &mut Output) -> Result<ExitCode, Failur
         link: head.link.to_string(),
     };
     output.report(&report).await?;
-    Ok(ExitCode::Done)
+    Ok(Exit::Done)
 }
 
 /// `log_reanchor`.
@@ -92,7 +92,7 @@ async fn re_anchor(
     command: &ReAnchor,
     session: &Session,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     let Some(fault) = session.fault() else {
         return Err(
             Failure::usage("there is nothing to re-anchor: no fault of the log is known")
@@ -128,7 +128,7 @@ async fn re_anchor(
         head: session.head().to_string(),
     };
     output.report(&report).await?;
-    Ok(ExitCode::Done)
+    Ok(Exit::Done)
 }
 
 /// What is given up: everything from the first place that cannot be trusted to the last one that was seen.

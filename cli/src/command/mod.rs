@@ -15,11 +15,11 @@ use crate::args::global::Globals;
 use crate::args::{Cli, Command};
 use crate::config;
 use crate::environment::Environment;
-use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::open::{Home, Session};
 use crate::render::Output;
 use crate::seams::{self, Seams};
+use missive_commands::Exit;
 use missive_commands::config::Config;
 use std::path::PathBuf;
 
@@ -39,10 +39,10 @@ pub(crate) struct Setting<'a> {
 }
 
 /// Runs one command to its end.
-pub(crate) fn run(cli: &Cli, output: &mut Output) -> Result<ExitCode, Failure> {
+pub(crate) fn run(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
     if let Command::Completion(completion) = &cli.command {
         output.bytes_blocking(completion::script(completion.shell))?;
-        return Ok(ExitCode::Done);
+        return Ok(Exit::Done);
     }
     if let Command::Demo = &cli.command {
         return crate::demo::run(output);
@@ -73,7 +73,7 @@ async fn dispatch(
     command: &Command,
     setting: &Setting<'_>,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     match command {
         Command::Events(command) => events::run(command, setting, output).await,
         Command::Log(command) => log::run(command, setting, output).await,
@@ -84,7 +84,7 @@ async fn dispatch(
         Command::Doctor(command) => doctor::run(command, setting, output).await,
         Command::Task(command) => task::run(command, setting, output).await,
         Command::Demo | Command::Completion(_) => Err(Failure::new(
-            ExitCode::Internal,
+            Exit::Internal,
             "this command needs no log and was handed one",
         )),
     }
@@ -99,7 +99,7 @@ fn warn_of_fault(session: &Session, output: &Output) {
 
 /// What is asked of a log that is not there.
 fn no_log() -> Failure {
-    Failure::new(ExitCode::NotFound, "there is no log yet")
+    Failure::new(Exit::NotFound, "there is no log yet")
         .detail("log")
         .hint("the first command that records something begins it, such as `missive agent add`")
 }

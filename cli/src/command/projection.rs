@@ -2,10 +2,10 @@
 
 use super::{Setting, no_log, warn_of_fault};
 use crate::args::events::Projection;
-use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::open::Session;
 use crate::render::{Kind, Lines, Output, Page, Report, Tint};
+use missive_commands::Exit;
 use missive_log::event::Seq;
 use missive_projections::{Comparison, Difference, Status, Views};
 use serde::Serialize;
@@ -14,7 +14,7 @@ pub(super) async fn run(
     command: &Projection,
     setting: &Setting<'_>,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     let session = setting.home.read().await?.ok_or_else(no_log)?;
     session
         .used(async |session| {
@@ -105,21 +105,17 @@ impl Report for Listing {
     }
 }
 
-async fn list(session: &Session, views: &Views, output: &mut Output) -> Result<ExitCode, Failure> {
+async fn list(session: &Session, views: &Views, output: &mut Output) -> Result<Exit, Failure> {
     let status = views
         .status()
         .map_err(|error| session.views_failure(&error))?;
     output
         .report(&Listing::new(status, Kind::ProjectionList))
         .await?;
-    Ok(ExitCode::Done)
+    Ok(Exit::Done)
 }
 
-async fn rebuild(
-    session: &Session,
-    views: &Views,
-    output: &mut Output,
-) -> Result<ExitCode, Failure> {
+async fn rebuild(session: &Session, views: &Views, output: &mut Output) -> Result<Exit, Failure> {
     let progress = output.progress("folding every event again");
     let rebuilt = views.rebuild();
     drop(progress);
@@ -127,7 +123,7 @@ async fn rebuild(
     output
         .report(&Listing::new(status, Kind::ProjectionRebuild))
         .await?;
-    Ok(ExitCode::Done)
+    Ok(Exit::Done)
 }
 
 /// `projection_verify`.
@@ -172,11 +168,7 @@ impl Report for Verification {
     }
 }
 
-async fn verify(
-    session: &Session,
-    views: &Views,
-    output: &mut Output,
-) -> Result<ExitCode, Failure> {
+async fn verify(session: &Session, views: &Views, output: &mut Output) -> Result<Exit, Failure> {
     let progress = output.progress("folding every event again and comparing");
     let compared = views.verify();
     drop(progress);
@@ -188,9 +180,5 @@ async fn verify(
     };
     output.report(&report).await?;
     // The log holds; what is kept beside it on disk does not.
-    Ok(if report.ok() {
-        ExitCode::Done
-    } else {
-        ExitCode::Io
-    })
+    Ok(if report.ok() { Exit::Done } else { Exit::Io })
 }

@@ -3,11 +3,11 @@
 use super::send::{answer, remark};
 use super::{Setting, acting};
 use crate::args::send::Retry as Arguments;
-use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::open::Session;
 use crate::render::{Kind, Output, Page, Report};
 use acting::{Told, Wish};
+use missive_commands::Exit;
 use missive_commands::drive::retry::agent_of;
 use missive_commands::report::send::{Resolution, RetryReport};
 use missive_commands::{Refusal, Retry, Target};
@@ -16,7 +16,7 @@ pub(super) async fn run(
     arguments: &Arguments,
     setting: &Setting<'_>,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     let command = Retry {
         operation: arguments.operation.clone(),
         resend: arguments.resend,
@@ -38,7 +38,7 @@ async fn perform(
     setting: &Setting<'_>,
     session: &Session,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     let told = Told::of(setting);
     let views = session.views();
     let views = views.map_err(|error| session.views_failure(&error))?;

@@ -6,7 +6,6 @@
 use super::{Setting, acting};
 use crate::args::send::Send as Arguments;
 use crate::args::value::Pair;
-use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::input;
 use crate::open::Session;
@@ -21,7 +20,7 @@ pub(super) async fn run(
     arguments: &Arguments,
     setting: &Setting<'_>,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     let bytes_max = setting.config.qos_of(&setting.profile).request_bytes_max;
     let inputs = input::read(&arguments.parts, bytes_max, std::io::stdin().lock())?;
     let command = command(arguments, inputs)?;
@@ -36,7 +35,7 @@ async fn perform(
     setting: &Setting<'_>,
     session: &Session,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     let missive = acting::for_requests(setting, session, Some(&command.target))?;
     let wish = Wish::listen()?;
     let progress = acting::progress(output, "waiting for the agent");
@@ -85,7 +84,7 @@ fn metadata(pairs: &[Pair]) -> Result<Option<JsonText>, Failure> {
     let text = Value::Object(object).to_string();
     let json = JsonText::parse(&text, &Limits::default());
     json.map(Some)
-        .map_err(|error| Failure::from_error(ExitCode::Unusable, &error).detail("metadata"))
+        .map_err(|error| Failure::from_error(Exit::Data, &error).detail("metadata"))
 }
 
 impl Report for SendReport {

@@ -2,11 +2,11 @@
 
 use super::{Setting, no_log, warn_of_fault};
 use crate::args::{Task as Command, TaskGet};
-use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::open::Session;
 use crate::render::{Kind, Output, Page, Report};
 use crate::suggest;
+use missive_commands::Exit;
 use missive_commands::wire::facts::{self, TaskFacts};
 use missive_commands::wire::json::{Document, Limits};
 use missive_commands::wire::normal::normalise;
@@ -24,7 +24,7 @@ pub(super) async fn run(
     command: &Command,
     setting: &Setting<'_>,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     let Command::Get(command) = command;
     let session = setting.home.read().await?.ok_or_else(no_log)?;
     session
@@ -32,11 +32,7 @@ pub(super) async fn run(
         .await
 }
 
-async fn get(
-    command: &TaskGet,
-    session: &Session,
-    output: &mut Output,
-) -> Result<ExitCode, Failure> {
+async fn get(command: &TaskGet, session: &Session, output: &mut Output) -> Result<Exit, Failure> {
     warn_of_fault(session, output);
     let views = session
         .views()
@@ -77,7 +73,7 @@ async fn get(
         raw: raw.and_then(|raw| raw.text(command.history_length)),
     };
     output.report(&TaskReport { task: shown }).await?;
-    Ok(ExitCode::Done)
+    Ok(Exit::Done)
 }
 
 fn find(command: &TaskGet, session: &Session, views: &Views) -> Result<Task, Failure> {
@@ -108,7 +104,7 @@ fn find(command: &TaskGet, session: &Session, views: &Views) -> Result<Task, Fai
         .map(|agent| format!(" of {agent}"))
         .unwrap_or_default();
     let what = format!("the log knows no task `{}`{of}", command.task);
-    Err(Failure::new(ExitCode::NotFound, what)
+    Err(Failure::new(Exit::NotFound, what)
         .detail("task")
         .hint_if(suggest::hint(command.task.as_str(), "task", &ids)))
 }

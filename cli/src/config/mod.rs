@@ -10,9 +10,9 @@ mod walk;
 
 use crate::args::global::Globals;
 use crate::environment::{Environment, shown};
-use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::state::{DEFAULT_PROFILE, Folders};
+use missive_commands::Exit;
 use missive_commands::config::Config;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
@@ -103,7 +103,7 @@ fn text_of(path: &Path) -> Result<String, Failure> {
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
-    let failure = Failure::new(ExitCode::Config, format!("{} cannot be read", shown(path)))
+    let failure = Failure::new(Exit::Config, format!("{} cannot be read", shown(path)))
         .detail("file")
         .caused_by(Some(error));
     if error.kind() == ErrorKind::NotFound {

@@ -6,11 +6,11 @@
 mod agent;
 
 use crate::environment::Environment;
-use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::render::{Kind, Mode, Output, Page, Report};
 use crate::state::Folders;
 use agent::LoopbackAgent;
+use missive_commands::Exit;
 use missive_log::backend::fjall::{LogFolder, forge};
 use missive_log::event::Seq;
 use serde::Serialize;
@@ -69,7 +69,7 @@ const STEPS: &[(&str, &[&str])] = &[
 const CHANGED: Seq = Seq(5);
 
 /// Runs the tour.
-pub(crate) fn run(output: &mut Output) -> Result<ExitCode, Failure> {
+pub(crate) fn run(output: &mut Output) -> Result<Exit, Failure> {
     let failed = |error: std::io::Error| Failure::io("the tour cannot be set up", &error);
     let home = tempfile::Builder::new()
         .prefix("missive-demo-")
@@ -99,14 +99,14 @@ pub(crate) fn run(output: &mut Output) -> Result<ExitCode, Failure> {
     let noticed = tour.steps.last().is_some_and(|step| step.exit_code == 79);
     if !noticed {
         return Err(Failure::new(
-            ExitCode::Internal,
+            Exit::Internal,
             "the change of a stored letter went unnoticed",
         ));
     }
     if output.style().mode != Mode::Human {
         output.report_blocking(&tour)?;
     }
-    Ok(ExitCode::Done)
+    Ok(Exit::Done)
 }
 
 fn step(
@@ -172,9 +172,9 @@ fn change_a_letter(home: &Path) -> Result<(), Failure> {
     match forge::change_a_letter(&folder, CHANGED) {
         Ok(true) => Ok(()),
         Ok(false) => Err(Failure::new(
-            ExitCode::Internal,
+            Exit::Internal,
             "the tour's log is shorter than planned",
         )),
-        Err(error) => Err(Failure::from_error(ExitCode::Io, &error)),
+        Err(error) => Err(Failure::from_error(Exit::Io, &error)),
     }
 }

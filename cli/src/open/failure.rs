@@ -4,8 +4,8 @@
 //! 75 what somebody holds, 78 what is not ours to use, 79 what does not verify.
 
 use super::{Home, shown};
-use crate::exit::ExitCode;
 use crate::failure::Failure;
+use missive_commands::Exit;
 use missive_log::backend::StationError;
 use missive_log::backend::station::CompanionError;
 use missive_log::contract::IntegrityFault;
@@ -57,7 +57,7 @@ fn io_under<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e io::Error> {
 
 fn told_io(home: &Home, message: &str, error: &(dyn Error + 'static)) -> Failure {
     let failure = Failure::new(
-        ExitCode::Io,
+        Exit::Io,
         format!("{message} (`{}`)", shown(&home.profile.log())),
     )
     .detail("log")
@@ -70,7 +70,7 @@ fn told_io(home: &Home, message: &str, error: &(dyn Error + 'static)) -> Failure
 
 /// The log does not verify.
 pub(crate) fn integrity(home: &Home, message: &str, fault: &IntegrityFault) -> Failure {
-    let failure = Failure::new(ExitCode::Integrity, message)
+    let failure = Failure::new(Exit::Integrity, message)
         .detail(detail(fault))
         .caused_by(Some(fault));
     if let IntegrityFault::Gone { witnessed } = fault {
@@ -97,7 +97,7 @@ fn closed(home: &Home, fault: &IntegrityFault) -> Failure {
     if let IntegrityFault::Gone { .. } = fault {
         return integrity(home, "the log is gone", fault);
     }
-    Failure::new(ExitCode::Integrity, "the log does not open")
+    Failure::new(Exit::Integrity, "the log does not open")
         .detail(detail(fault))
         .caused_by(Some(fault))
         .hint(format!(
@@ -127,7 +127,7 @@ fn detail(fault: &IntegrityFault) -> &'static str {
 }
 
 fn busy(home: &Home, message: String) -> Failure {
-    Failure::new(ExitCode::Busy, message)
+    Failure::new(Exit::Busy, message)
         .detail("log")
         .hint(format!(
             "another missive holds `{}` and does not answer: end it, or wait and run the command again",
@@ -151,12 +151,12 @@ pub(crate) fn station(home: &Home, error: StationError) -> Failure {
         StationError::FileSystem { .. } => Failure::config(message)
             .detail("file_system")
             .hint("set MISSIVE_HOME to a folder on a local disk"),
-        StationError::Mismatch(_) => Failure::new(ExitCode::Busy, message)
+        StationError::Mismatch(_) => Failure::new(Exit::Busy, message)
             .detail("other_version")
             .hint("end the other missive on this profile, or use the same version"),
         StationError::Io(error) => told_io(home, &message, &*error),
         StationError::Store(error) => told_io(home, &message, &*error),
-        StationError::Closed => Failure::new(ExitCode::Io, message).detail("log"),
+        StationError::Closed => Failure::new(Exit::Io, message).detail("log"),
     }
 }
 
@@ -171,17 +171,17 @@ pub(crate) fn append(home: &Home, error: AppendError) -> Failure {
         ),
         AppendError::NewerFormat { .. } => newer(message),
         AppendError::Busy { .. } | AppendError::HostLost => busy(home, message),
-        AppendError::Conflict { .. } => Failure::new(ExitCode::Busy, message)
+        AppendError::Conflict { .. } => Failure::new(Exit::Busy, message)
             .detail("conflict")
             .hint("run the command again"),
-        AppendError::Empty => Failure::new(ExitCode::Internal, message),
+        AppendError::Empty => Failure::new(Exit::Internal, message),
         AppendError::TooLarge { .. } | AppendError::Encode(_) => {
-            Failure::from_error(ExitCode::Unusable, &error).detail("too_large")
+            Failure::from_error(Exit::Data, &error).detail("too_large")
         }
         AppendError::Io(error) | AppendError::Poisoned(Some(error)) => {
             told_io(home, &message, &*error)
         }
-        AppendError::Poisoned(None) => Failure::new(ExitCode::Io, message).detail("log"),
+        AppendError::Poisoned(None) => Failure::new(Exit::Io, message).detail("log"),
         AppendError::Store(error) => told_io(home, &message, &*error),
     }
 }
@@ -219,7 +219,7 @@ pub(crate) fn views(home: &Home, error: &ViewsError) -> Failure {
         };
         return failure;
     }
-    let failure = Failure::from_error(ExitCode::Io, error).detail("views");
+    let failure = Failure::from_error(Exit::Io, error).detail("views");
     match io_under(error) {
         Some(error) => hinted(failure, error),
         None => failure.hint(format!(
@@ -230,7 +230,7 @@ pub(crate) fn views(home: &Home, error: &ViewsError) -> Failure {
 
 /// Why whoever hosts the log gave no answer beside it.
 pub(super) fn companion(error: &CompanionError) -> Failure {
-    Failure::from_error(ExitCode::Busy, error)
+    Failure::from_error(Exit::Busy, error)
         .detail("log")
         .hint("run the command again")
 }

@@ -13,11 +13,11 @@ pub(crate) use hosting::Host;
 pub(crate) use who::Who;
 
 use crate::environment::Environment;
-use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::seams::Seams;
 use crate::state::{Folders, Profile};
 use hosting::ask;
+use missive_commands::Exit;
 use missive_log::backend::fjall::LogFolder;
 use missive_log::backend::instance::Instance;
 use missive_log::backend::{Place, Station};
@@ -238,7 +238,7 @@ impl Session {
         }
         let mut request = vec![ask::DISTRUST];
         let encoded = serde_json::to_writer(&mut request, fault);
-        encoded.map_err(|error| Failure::from_error(ExitCode::Internal, &error))?;
+        encoded.map_err(|error| Failure::from_error(Exit::Internal, &error))?;
         let noted = self.station.companion(Seq::ZERO, &request);
         noted
             .map(|_| ())
@@ -282,7 +282,7 @@ impl Session {
         let answer = self.station.companion(Seq::ZERO, &[ask::FAULT]);
         let answer = answer.map_err(|error| failure::companion(&error))?;
         let fault: Option<IntegrityFault> = serde_json::from_slice(&answer)
-            .map_err(|error| Failure::from_error(ExitCode::Internal, &error))?;
+            .map_err(|error| Failure::from_error(Exit::Internal, &error))?;
         Ok(fault.map(Arc::new))
     }
 }

@@ -153,8 +153,8 @@ pub(crate) fn for_terminal(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Kind, encode, encode_failure, for_terminal};
-    use crate::exit::ExitCode;
     use crate::failure::Failure;
+    use missive_commands::Exit;
     use serde::Serialize;
     use serde_json::value::RawValue;
 
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_failure_is_an_envelope_with_its_code() {
-        let failure = Failure::new(ExitCode::NotFound, "no agent is called alan")
+        let failure = Failure::new(Exit::NotFound, "no agent is called alan")
             .detail("agent")
             .caused_by(Some(&std::io::Error::other("outer")))
             .hint("known agents are `ada` and `grace`");

@@ -101,13 +101,13 @@ fn failure_for_people(failure: &Failure, colour: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Mode, failure};
-    use crate::exit::ExitCode;
     use crate::failure::Failure;
+    use missive_commands::Exit;
 
     #[test]
     fn people_get_message_causes_and_hints_with_foreign_text_escaped() {
         let inner = std::io::Error::other("peer said \u{1b}]0;owned\u{7}");
-        let told = Failure::new(ExitCode::Transport, "the card of weather cannot be fetched")
+        let told = Failure::new(Exit::Transport, "the card of weather cannot be fetched")
             .caused_by(Some(&inner))
             .hint("see `missive doctor`");
 

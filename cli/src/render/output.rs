@@ -5,8 +5,8 @@ use super::progress::Progress;
 use super::sink::{Reader, Sink, Writer};
 use super::{Lines, Mode, Report, envelope};
 use crate::args::global::Globals;
-use crate::exit::ExitCode;
 use crate::failure::Failure;
+use missive_commands::Exit;
 use missive_commands::config;
 use std::io::{IsTerminal as _, Write as _};
 
@@ -179,7 +179,7 @@ impl Output {
     }
 
     fn rendered<R: Report>(&mut self, report: &R) -> Result<Vec<u8>, Failure> {
-        let failed = |error: serde_json::Error| Failure::from_error(ExitCode::Internal, &error);
+        let failed = |error: serde_json::Error| Failure::from_error(Exit::Internal, &error);
         let bytes = match self.style.mode {
             Mode::Human if self.style.quiet => return Ok(Vec::new()),
             Mode::Human => {

@@ -5,6 +5,7 @@
 
 use super::http::{Deadline, HttpCaller, Sent};
 use super::reach::{Call, CallError, CallErrorKind, Reach, RefusedRedirect};
+use crate::exit::Exit;
 use crate::wire::answer::{Fault, Reading, read};
 use crate::wire::json::Limits;
 use crate::wire::request::{Operation, Request};
@@ -37,16 +38,15 @@ pub enum AskError {
 }
 
 impl AskError {
-    /// The exit code after the product's table. `repeatable` operations (reads) are never in doubt:
-    /// for them a lost answer is an ordinary failure of the transport.
-    pub fn exit_code(&self, repeatable: bool) -> u8 {
+    /// How a command ends that it stops. `repeatable` operations (reads) are never in doubt: for them a
+    /// lost answer is an ordinary failure of the transport.
+    pub fn exit(&self, repeatable: bool) -> Exit {
         match self {
-            Self::NotSent(CallErrorKind::TotalTimeout) => 82,
-            Self::InDoubt(CallErrorKind::TotalTimeout) if repeatable => 82,
-            Self::InDoubt(_) if !repeatable => 86,
-            Self::NotSent(_) | Self::InDoubt(_) | Self::Redirect(_) => 69,
-            Self::Fault(Fault::Peer(error)) => error.kind.category().exit_code(),
-            Self::Fault(Fault::Broken { .. }) => 76,
+            Self::InDoubt(_) if !repeatable => Exit::Unknown,
+            Self::NotSent(kind) | Self::InDoubt(kind) => kind.exit(),
+            Self::Redirect(_) => Exit::Transport,
+            Self::Fault(Fault::Peer(error)) => error.kind.exit(),
+            Self::Fault(Fault::Broken { .. }) => Exit::Protocol,
         }
     }
 }

@@ -152,13 +152,13 @@ async fn credentials_and_required_extensions_reach_the_agent() {
 
         assert!(allowed.meaning.is_ok(), "{:?}", allowed.meaning);
         let error = stranger.meaning.unwrap_err();
-        assert_eq!(error.exit_code(false), 77);
+        assert_eq!(error.exit(false).number(), 77);
         let AskError::Fault(Fault::Peer(error)) = error else {
             panic!("{error:?}")
         };
         assert_eq!(error.challenges, ["Bearer realm=\"scripted\""]);
         let error = refused.meaning.unwrap_err();
-        assert_eq!(error.exit_code(false), 76);
+        assert_eq!(error.exit(false).number(), 76);
         assert!(
             error
                 .to_string()
@@ -210,7 +210,10 @@ async fn a_message_that_was_taken_without_an_answer_is_in_doubt() {
             assert_eq!(agent.messages().len(), 1);
             assert!(asked.call_error().is_some());
             let error = asked.meaning.unwrap_err();
-            assert_eq!((error.exit_code(false), error.exit_code(true)), (86, 69));
+            assert_eq!(
+                (error.exit(false).number(), error.exit(true).number()),
+                (86, 69)
+            );
         }
     }
 }
@@ -298,7 +301,7 @@ async fn bad_answers_end_as_the_product_says() {
 
             let error = asked.meaning.unwrap_err();
             assert!(error.to_string().contains(message_of), "{error}");
-            assert_eq!(error.exit_code(false), exit, "{error}");
+            assert_eq!(error.exit(false).number(), exit, "{error}");
             assert!(
                 matches!(asked.call.reach, Reach::Answered(_)),
                 "the bytes are kept"
@@ -350,6 +353,6 @@ async fn envelopes_that_answer_another_question_are_refused() {
 
         let asked = perform(&choice, &message("hi"), &Extras::default()).await;
 
-        assert_eq!(asked.meaning.unwrap_err().exit_code(false), 76);
+        assert_eq!(asked.meaning.unwrap_err().exit(false).number(), 76);
     }
 }

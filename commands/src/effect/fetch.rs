@@ -8,6 +8,7 @@ use url::Url;
 
 use super::http::{Deadline, HttpCaller, Sent};
 use super::reach::{Call, CallErrorKind, Reach, RefusedRedirect};
+use crate::exit::Exit;
 use crate::wire::answer::Answer;
 use crate::wire::card::{Card, CardError, read_card};
 use crate::wire::discover::{Candidate, Discovery, Place, Step};
@@ -94,17 +95,14 @@ pub enum FetchError {
 }
 
 impl FetchError {
-    /// The exit code after the product's table.
-    pub fn exit_code(&self) -> u8 {
+    /// How a command ends that it stops.
+    pub fn exit(&self) -> Exit {
         match self {
-            Self::Request(_) => 64,
-            Self::Call {
-                kind: CallErrorKind::TotalTimeout,
-                ..
-            } => 82,
-            Self::Call { .. } | Self::Redirect(_) | Self::Nowhere { .. } => 69,
-            Self::Status { error, .. } => error.kind.category().exit_code(),
-            Self::Card(_) => 76,
+            Self::Request(_) => Exit::Usage,
+            Self::Call { kind, .. } => kind.exit(),
+            Self::Redirect(_) | Self::Nowhere { .. } => Exit::Transport,
+            Self::Status { error, .. } => error.kind.exit(),
+            Self::Card(_) => Exit::Protocol,
         }
     }
 }

@@ -170,7 +170,7 @@ async fn a_fault_at_the_right_place_is_not_hidden_by_another_place() {
         let error = fetch.outcome.unwrap_err();
         let url = format!("{}{WELL_KNOWN}", peer.url());
         assert_eq!(
-            (error.to_string(), error.exit_code()),
+            (error.to_string(), error.exit().number()),
             (message.replace("{}", &url), exit)
         );
         assert!(peer.requests_to("GET", LEGACY).is_empty());

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use url::Url;
 
+use crate::exit::Exit;
 use crate::wire::answer::Answer;
 
 /// How far a call got.
@@ -106,6 +107,26 @@ pub enum CallErrorKind {
 }
 
 impl CallErrorKind {
+    /// How a command ends that it stops, unless a message is left in doubt.
+    pub fn exit(self) -> Exit {
+        match self {
+            Self::TotalTimeout => Exit::Timeout,
+            Self::BadHttp => Exit::Protocol,
+            Self::RequestTooLarge => Exit::Data,
+            Self::BadRequest => Exit::Internal,
+            Self::ConnectRefused
+            | Self::Dns
+            | Self::Tls
+            | Self::Unreachable
+            | Self::ConnectTimeout
+            | Self::FirstByteTimeout
+            | Self::IdleTimeout
+            | Self::ConnectionLost
+            | Self::AnswerCut
+            | Self::AnswerTooLarge => Exit::Transport,
+        }
+    }
+
     /// The name in facts; the last three have none of their own there.
     pub fn name(self) -> &'static str {
         match self {

@@ -86,11 +86,7 @@ fn outcome(result: &Result<Reading, Fault>) -> String {
             format!("{} tasks{more}", tasks.len())
         }
         Err(Fault::Peer(error)) => {
-            format!(
-                "{} {}",
-                error.kind.name(),
-                error.kind.category().exit_code()
-            )
+            format!("{} {}", error.kind.name(), error.kind.exit().number())
         }
         Err(broken @ Fault::Broken { .. }) => broken.to_string(),
     }

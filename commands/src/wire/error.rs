@@ -14,7 +14,7 @@ use super::headers::Headers;
 use super::json::{Document, Limits};
 use super::text::{excerpt, is_html};
 
-pub use super::error_kind::{Category, ErrorKind};
+pub use super::error_kind::ErrorKind;
 
 /// What the body of an error was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,34 +69,19 @@ pub struct PeerError {
 
 impl fmt::Display for PeerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match self.kind {
-            ErrorKind::HttpStatus => format!("HTTP {}", self.status),
-            ErrorKind::Unauthenticated | ErrorKind::Forbidden | ErrorKind::RateLimited => {
-                format!(
-                    "{} (HTTP {})",
-                    self.kind.name().replace('_', " "),
-                    self.status
-                )
-            }
-            ErrorKind::Other => match (&self.reason, self.code) {
+        let kind = self.kind;
+        let name = if kind == ErrorKind::HttpStatus {
+            format!("HTTP {}", self.status)
+        } else if kind == ErrorKind::Other {
+            match (&self.reason, self.code) {
                 (Some(reason), _) => excerpt(reason),
                 (None, Some(code)) => format!("error {code}"),
                 (None, None) => "an error".to_owned(),
-            },
-            kind @ (ErrorKind::TaskNotFound
-            | ErrorKind::TaskNotCancelable
-            | ErrorKind::PushNotificationNotSupported
-            | ErrorKind::UnsupportedOperation
-            | ErrorKind::ContentTypeNotSupported
-            | ErrorKind::InvalidAgentResponse
-            | ErrorKind::ExtendedAgentCardNotConfigured
-            | ErrorKind::ExtensionSupportRequired
-            | ErrorKind::VersionNotSupported
-            | ErrorKind::ParseError
-            | ErrorKind::InvalidRequest
-            | ErrorKind::MethodNotFound
-            | ErrorKind::InvalidParams
-            | ErrorKind::Internal) => kind.name().to_uppercase(),
+            }
+        } else if kind.is_a2a() {
+            kind.name().to_uppercase()
+        } else {
+            format!("{} (HTTP {})", kind.name().replace('_', " "), self.status)
         };
         write!(f, "the agent answered {name}")?;
         if self.shape == ErrorShape::Html {

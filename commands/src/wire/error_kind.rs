@@ -3,6 +3,8 @@
 //! Every kind of A2A 1.0 (section 5.4) has its reason and its JSON-RPC code in one table, so that no
 //! binding can treat it differently from another.
 
+use crate::exit::Exit;
+
 /// What kind of error a peer reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ErrorKind {
@@ -44,34 +46,6 @@ pub enum ErrorKind {
     RateLimited,
     /// Any other HTTP status that is no success, with nothing better to go by.
     HttpStatus,
-}
-
-/// The exit category of an error, after the product's table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Category {
-    /// 65
-    Data,
-    /// 66
-    NotFound,
-    /// 69
-    Transport,
-    /// 76
-    Protocol,
-    /// 77
-    Auth,
-}
-
-impl Category {
-    /// The exit code.
-    pub fn exit_code(self) -> u8 {
-        match self {
-            Self::Data => 65,
-            Self::NotFound => 66,
-            Self::Transport => 69,
-            Self::Protocol => 76,
-            Self::Auth => 77,
-        }
-    }
 }
 
 /// Kind, missive's name, `ErrorInfo.reason`, JSON-RPC code; 0 where there is none.
@@ -190,13 +164,22 @@ impl ErrorKind {
             .map(|row| row.0)
     }
 
-    /// Where it ends.
-    pub fn category(self) -> Category {
+    /// Whether it is said in A2A's terms (sections 5.4 and 9.5), be it one that only the peer knows, and
+    /// not by a status of HTTP alone.
+    pub fn is_a2a(self) -> bool {
+        !matches!(
+            self,
+            Self::Unauthenticated | Self::Forbidden | Self::RateLimited | Self::HttpStatus
+        )
+    }
+
+    /// How a command ends that gets it.
+    pub fn exit(self) -> Exit {
         match self {
-            Self::TaskNotFound => Category::NotFound,
-            Self::ContentTypeNotSupported | Self::InvalidParams => Category::Data,
-            Self::Unauthenticated | Self::Forbidden => Category::Auth,
-            Self::RateLimited | Self::HttpStatus | Self::Internal => Category::Transport,
+            Self::TaskNotFound => Exit::NotFound,
+            Self::ContentTypeNotSupported | Self::InvalidParams => Exit::Data,
+            Self::Unauthenticated | Self::Forbidden => Exit::Auth,
+            Self::RateLimited | Self::HttpStatus | Self::Internal => Exit::Transport,
             Self::TaskNotCancelable
             | Self::PushNotificationNotSupported
             | Self::UnsupportedOperation
@@ -207,7 +190,7 @@ impl ErrorKind {
             | Self::ParseError
             | Self::InvalidRequest
             | Self::MethodNotFound
-            | Self::Other => Category::Protocol,
+            | Self::Other => Exit::Protocol,
         }
     }
 }

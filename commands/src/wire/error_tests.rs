@@ -13,7 +13,7 @@ fn read(status: u16, body: &str) -> PeerError {
 }
 
 fn ends(error: &PeerError) -> (ErrorKind, u8) {
-    (error.kind, error.kind.category().exit_code())
+    (error.kind, error.kind.exit().number())
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn bodies_without_a_reason_are_read_by_shape_and_status() {
         let error = read(status, body);
 
         assert_eq!(
-            (error.kind, error.kind.category().exit_code(), error.shape),
+            (error.kind, error.kind.exit().number(), error.shape),
             (kind, exit, shape),
             "{body}"
         );

@@ -2,7 +2,6 @@
 
 use super::quote::word;
 use crate::command::Setting;
-use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::open::{Home, failure};
 use crate::suggest;
@@ -28,7 +27,7 @@ pub(crate) struct Told<'a> {
     /// The agent as the user named it.
     agent: Option<String>,
     /// How a command ends that a signal ended.
-    ending: ExitCode,
+    ending: Exit,
 }
 
 impl<'a> Told<'a> {
@@ -37,7 +36,7 @@ impl<'a> Told<'a> {
         Self {
             home: &setting.home,
             agent: None,
-            ending: ExitCode::Interrupted,
+            ending: Exit::Interrupted,
         }
     }
 
@@ -51,7 +50,7 @@ impl<'a> Told<'a> {
     }
 
     /// With the signal that ended the command.
-    pub(crate) fn ended_by(mut self, ending: ExitCode) -> Self {
+    pub(crate) fn ended_by(mut self, ending: Exit) -> Self {
         self.ending = ending;
         self
     }
@@ -71,7 +70,7 @@ impl<'a> Told<'a> {
     }
 
     fn refused(&self, refusal: &Refusal) -> Failure {
-        let failure = Failure::from_error(exit_code(refusal.exit()), refusal);
+        let failure = Failure::from_error(refusal.exit(), refusal);
         let failure = failure.detail(refusal.detail());
         let hint = if let Refusal::NoAgent {
             alias,
@@ -179,7 +178,7 @@ impl<'a> Told<'a> {
         let exit = if broke.exit() == Exit::Interrupted {
             self.ending
         } else {
-            exit_code(broke.exit())
+            broke.exit()
         };
         let detail = broke.detail();
         let detailed = |failure: Failure| match detail {
@@ -335,31 +334,5 @@ fn about_peer(mut failure: Failure, error: &PeerError) -> Failure {
             failure.hint(format!("the agent asks to come back after {seconds} s"))
         }
         Some(RetryAfter::At(_)) | None => failure,
-    }
-}
-
-/// The same number: both lists are the product's table.
-pub(super) fn exit_code(exit: Exit) -> ExitCode {
-    match exit {
-        Exit::Done => ExitCode::Done,
-        Exit::Usage => ExitCode::Usage,
-        Exit::Data => ExitCode::Unusable,
-        Exit::NotFound => ExitCode::NotFound,
-        Exit::Transport => ExitCode::Transport,
-        Exit::Internal => ExitCode::Internal,
-        Exit::Io => ExitCode::Io,
-        Exit::Busy => ExitCode::Busy,
-        Exit::Protocol => ExitCode::Protocol,
-        Exit::Auth => ExitCode::Auth,
-        Exit::Config => ExitCode::Config,
-        Exit::Integrity => ExitCode::Integrity,
-        Exit::TaskFailed => ExitCode::TaskFailed,
-        Exit::TaskCanceled => ExitCode::TaskCanceled,
-        Exit::Timeout => ExitCode::Timeout,
-        Exit::InputRequired => ExitCode::InputRequired,
-        Exit::AuthRequired => ExitCode::AuthRequired,
-        Exit::TaskRejected => ExitCode::TaskRejected,
-        Exit::Unknown => ExitCode::Unknown,
-        Exit::Interrupted => ExitCode::Interrupted,
     }
 }

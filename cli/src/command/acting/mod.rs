@@ -13,7 +13,6 @@ use super::Setting;
 use crate::args::value;
 use crate::auth;
 use crate::environment::Environment;
-use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::open::{Host, Session};
@@ -163,7 +162,7 @@ impl Nothing {
         let run = tempfile::tempdir().map_err(|error| io(&error))?;
         let ids = Arc::new(Ids::from_system());
         let log = MemoryLog::new(Arc::clone(&ids));
-        let log = Arc::new(log.map_err(|error| Failure::from_error(ExitCode::Internal, &error))?);
+        let log = Arc::new(log.map_err(|error| Failure::from_error(Exit::Internal, &error))?);
         let head = *log.head().borrow();
         let host = ViewsHost::in_memory(head.log, source_of(Arc::clone(&log)));
         let instance = Instance::begin(run.path(), &ids).map_err(|error| io(&error))?;
@@ -245,16 +244,16 @@ impl Wish {
     }
 
     /// How a command ends that was ended by a signal: the acting room does not know which one.
-    pub(super) fn ending(&self) -> ExitCode {
-        self.0.has_come().unwrap_or(ExitCode::Interrupted)
+    pub(super) fn ending(&self) -> Exit {
+        self.0.has_come().unwrap_or(Exit::Interrupted)
     }
 
     /// How a command ends.
-    pub(super) fn exit(&self, exit: Exit) -> ExitCode {
+    pub(super) fn exit(&self, exit: Exit) -> Exit {
         if exit == Exit::Interrupted {
             return self.ending();
         }
-        failure::exit_code(exit)
+        exit
     }
 }
 

@@ -7,11 +7,11 @@ mod shown;
 
 use super::{Setting, acting, warn_of_fault};
 use crate::args::agent::{Add, Agent, Inspect, Rename};
-use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::open::Session;
 use crate::render::{Kind, Output};
 use acting::{Nothing, Told, Wish};
+use missive_commands::Exit;
 use missive_commands::decide::agent_add::AgentAdd;
 use missive_commands::decide::agent_remove::AgentRemove;
 use missive_commands::decide::agent_rename::AgentRename;
@@ -26,7 +26,7 @@ pub(super) async fn run(
     command: &Agent,
     setting: &Setting<'_>,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     match command {
         Agent::Add(command) => add(command, setting, output).await,
         Agent::List => look_up(None, setting, output).await,
@@ -50,11 +50,7 @@ pub(super) async fn run(
     }
 }
 
-async fn add(
-    command: &Add,
-    setting: &Setting<'_>,
-    output: &mut Output,
-) -> Result<ExitCode, Failure> {
+async fn add(command: &Add, setting: &Setting<'_>, output: &mut Output) -> Result<Exit, Failure> {
     let told = Told::of(setting).about(&Target::Alias(command.alias.clone()));
     // A wrong address is no reason to begin a log.
     agent_url(&command.url).map_err(|refusal| told.failure(refusal.into()))?;
@@ -82,7 +78,7 @@ async fn add(
             let done = missive.agent_add(&wanted).await;
             let done = acting::concluded(&missive, output, &told, done)?;
             output.report(&Shown(Kind::AgentAdd, done.report)).await?;
-            Ok(ExitCode::Done)
+            Ok(Exit::Done)
         })
         .await
 }
@@ -102,7 +98,7 @@ async fn look_up(
     alias: Option<&Alias>,
     setting: &Setting<'_>,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     let Some(session) = setting.home.read().await? else {
         let nothing = Nothing::of(setting)?;
         return found(&nothing.missive, alias, setting, output).await;
@@ -121,7 +117,7 @@ async fn found<L: Log>(
     alias: Option<&Alias>,
     setting: &Setting<'_>,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     let told = Told::of(setting);
     let Some(alias) = alias else {
         let done = missive.agent_list().await;
@@ -130,12 +126,12 @@ async fn found<L: Log>(
             output.note("no agent is registered; `missive agent add ALIAS URL` registers one");
         }
         output.report(&done.report).await?;
-        return Ok(ExitCode::Done);
+        return Ok(Exit::Done);
     };
     let done = missive.agent_show(alias).await;
     let done = acting::concluded(missive, output, &told, done)?;
     output.report(&Shown(Kind::AgentShow, done.report)).await?;
-    Ok(ExitCode::Done)
+    Ok(Exit::Done)
 }
 
 async fn inspect(
@@ -143,7 +139,7 @@ async fn inspect(
     setting: &Setting<'_>,
     session: &Session,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     warn_of_fault(session, output);
     let target = Target::Alias(command.alias.clone());
     let missive = acting::for_requests(setting, session, Some(&target))?;
@@ -170,7 +166,7 @@ async fn refresh(
     setting: &Setting<'_>,
     session: &Session,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     let target = Target::Alias(alias.clone());
     let missive = acting::for_requests(setting, session, Some(&target))?;
     let wish = Wish::listen()?;
@@ -189,7 +185,7 @@ async fn rename(
     command: &Rename,
     setting: &Setting<'_>,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     let target = Target::Alias(command.old.clone());
     let session = acting::session_for(&target, setting).await?;
     let wanted = AgentRename {
@@ -205,7 +201,7 @@ async fn rename(
             output
                 .report(&Shown(Kind::AgentRename, done.report))
                 .await?;
-            Ok(ExitCode::Done)
+            Ok(Exit::Done)
         })
         .await
 }
@@ -214,7 +210,7 @@ async fn remove(
     alias: &Alias,
     setting: &Setting<'_>,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     let target = Target::Alias(alias.clone());
     let session = acting::session_for(&target, setting).await?;
     let wanted = AgentRemove {
@@ -229,7 +225,7 @@ async fn remove(
             output
                 .report(&Shown(Kind::AgentRemove, done.report))
                 .await?;
-            Ok(ExitCode::Done)
+            Ok(Exit::Done)
         })
         .await
 }

@@ -4,10 +4,10 @@ use super::super::Setting;
 use super::super::events::{check, fault_of};
 use super::Check;
 use crate::args::Doctor;
-use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::open::{Session, failure};
 use crate::render::Output;
+use missive_commands::Exit;
 use missive_log::backend::instance::Instance;
 use missive_projections::{Card, Intent, Views, ViewsError};
 use serde_json::json;
@@ -81,7 +81,7 @@ fn state(command: &Doctor, views: &Views) -> Result<Vec<Check>, ViewsError> {
     if command.deep
         && let Some(difference) = views.verify()?.difference
     {
-        let failure = Failure::new(ExitCode::Io, "the views do not say what the log says")
+        let failure = Failure::new(Exit::Io, "the views do not say what the log says")
             .caused_by(Some(&std::io::Error::other(difference.to_string())))
             .hint("`missive projection rebuild` folds them again; the log is not affected");
         return Ok(vec![Check::failed("views", &failure)]);

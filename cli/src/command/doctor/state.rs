@@ -2,8 +2,8 @@
 
 use super::{Check, Setting};
 use crate::environment::shown;
-use crate::exit::ExitCode;
 use crate::failure::Failure;
+use missive_commands::Exit;
 use rustix::fs::{Access, access, statvfs};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,7 @@ fn space(folder: &Path) -> Check {
     let summary = format!("{} MiB free", free >> 20);
     let data = json!({"free_bytes": free});
     if free < FREE_BYTES_FAIL {
-        let failure = Failure::new(ExitCode::Io, "the disk is full")
+        let failure = Failure::new(Exit::Io, "the disk is full")
             .hint("free some space; what was recorded is not lost");
         return Check::failed("space", &failure).with(data);
     }

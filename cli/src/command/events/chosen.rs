@@ -6,10 +6,10 @@
 use super::super::Setting;
 use super::is_damage;
 use crate::args::events as args;
-use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::open::Session;
 use crate::suggest;
+use missive_commands::Exit;
 use missive_log::event::{ContextId, Seq};
 use missive_log::{Log as _, Record};
 use missive_projections::{Filter, KindPattern, SELECT_MAX, Views, ViewsError};
@@ -23,7 +23,7 @@ pub(super) fn filter(args: &args::Filter, session: &Session) -> Result<Filter, F
     let context = args.context.as_deref().map(ContextId::new).transpose();
     Ok(Filter {
         agent: args.agent.clone(),
-        context: context.map_err(|error| Failure::from_error(ExitCode::Usage, &error))?,
+        context: context.map_err(|error| Failure::from_error(Exit::Usage, &error))?,
         task: args.task.clone(),
         operation: args.operation.clone(),
         kinds: args
@@ -92,7 +92,7 @@ fn finds_nothing(views: &Views, filter: Filter) -> Result<bool, ViewsError> {
 /// `noun` is also the last part of the failure's code.
 fn unknown(what: &str, noun: &'static str, id: &str, known: &[String]) -> Failure {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    let failure = Failure::new(ExitCode::NotFound, format!("no {what} `{id}`")).detail(noun);
+    let failure = Failure::new(Exit::NotFound, format!("no {what} `{id}`")).detail(noun);
     failure.hint_if(suggest::hint(id, noun, &known))
 }
 

@@ -7,11 +7,11 @@ use super::super::{Setting, no_log, warn_of_fault};
 use super::chosen::{Indexed, check_names, filter, typed};
 use super::verify::known;
 use crate::args::events::{Export, ExportFormat as Format};
-use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::open::Session;
 use crate::render::Output;
 use crate::render::sink::Writer;
+use missive_commands::Exit;
 use missive_log::ReadError;
 use missive_log::event::facts::{ExportFormat, Program};
 use missive_log::event::kind::LogExported;
@@ -28,7 +28,7 @@ pub(super) async fn run(
     command: &Export,
     setting: &Setting<'_>,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     let session = setting.home.read().await?.ok_or_else(no_log)?;
     session
         .used(async |session| write(command, setting, session, output).await)
@@ -40,7 +40,7 @@ async fn write(
     setting: &Setting<'_>,
     session: &Session,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     warn_of_fault(session, output);
     let typed = typed(&command.filter);
     let through = session.head();
@@ -50,7 +50,7 @@ async fn write(
         filtered: !typed.is_empty(),
         withhold: false,
         program: Program::new(concat!("missive/", env!("CARGO_PKG_VERSION")))
-            .map_err(|error| Failure::from_error(ExitCode::Internal, &error))?,
+            .map_err(|error| Failure::from_error(Exit::Internal, &error))?,
         known: known(session).await?,
     };
     let views = session
@@ -74,7 +74,7 @@ async fn write(
     let exported = match exported {
         // The reader has had enough.
         Err(ExportError::Write(error)) if error.kind() == ErrorKind::BrokenPipe => {
-            return Ok(ExitCode::Done);
+            return Ok(Exit::Done);
         }
         Err(ExportError::Write(error)) => {
             return Err(Failure::io("the export cannot be written", &error).detail("stdout"));
@@ -89,7 +89,7 @@ async fn write(
     };
     if exported.payloads_missing > 0 {
         return Err(Failure::new(
-            ExitCode::Integrity,
+            Exit::Integrity,
             format!(
                 "{} payloads are missing from the log",
                 exported.payloads_missing
@@ -104,7 +104,7 @@ async fn write(
         "exported {} of {} events, up to {through}",
         exported.events, through.seq
     ));
-    Ok(ExitCode::Done)
+    Ok(Exit::Done)
 }
 
 fn format(format: Format) -> ExportFormat {
@@ -161,7 +161,7 @@ async fn on_a_thread(
         .map_err(|error| Failure::io("a thread cannot be started", &error))?;
     let (exported, broken) = exported
         .await
-        .map_err(|_| Failure::new(ExitCode::Internal, "the export ended early"))?;
+        .map_err(|_| Failure::new(Exit::Internal, "the export ended early"))?;
     match broken {
         Some(error) => Err(session.views_failure(&error)),
         None => Ok(exported),

@@ -4,11 +4,11 @@ use super::super::{Setting, warn_of_fault};
 use super::chosen::Chosen;
 use super::shown::{Events, Item, Payloads};
 use crate::args::events::List;
-use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::open::Session;
 use crate::render::{Kind, Mode, Output, Reader, envelope};
 use crate::suggest;
+use missive_commands::Exit;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -16,7 +16,7 @@ pub(super) async fn run(
     command: &List,
     setting: &Setting<'_>,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     let Some(session) = setting.home.read().await? else {
         return empty(command, setting, output).await;
     };
@@ -30,13 +30,13 @@ async fn empty(
     command: &List,
     setting: &Setting<'_>,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     if let Some(agent) = &command.filter.agent
         && !setting.config.agents.contains_key(agent.as_str())
     {
         let known: Vec<&str> = setting.config.agents.keys().map(String::as_str).collect();
         return Err(
-            Failure::new(ExitCode::NotFound, format!("no agent is called `{agent}`"))
+            Failure::new(Exit::NotFound, format!("no agent is called `{agent}`"))
                 .detail("agent")
                 .hint_if(suggest::hint(agent.as_str(), "agent", &known)),
         );
@@ -46,7 +46,7 @@ async fn empty(
         output.piece([front, back].concat()).await?;
     }
     output.note("no events");
-    Ok(ExitCode::Done)
+    Ok(Exit::Done)
 }
 
 async fn list(
@@ -54,7 +54,7 @@ async fn list(
     setting: &Setting<'_>,
     session: &Session,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     warn_of_fault(session, output);
     let mode = output.style().mode;
     let payloads = if mode == Mode::Human {
@@ -99,7 +99,7 @@ async fn list(
                 .await?
         };
         if reader == Reader::Gone {
-            return Ok(ExitCode::Done);
+            return Ok(Exit::Done);
         }
     }
     if mode == Mode::Json {
@@ -109,7 +109,7 @@ async fn list(
         output.note("no events");
     }
     tell_unreadable(unreadable + chosen.unreadable, output);
-    Ok(ExitCode::Done)
+    Ok(Exit::Done)
 }
 
 /// Says that some events are missing from what was shown.
@@ -132,7 +132,7 @@ fn frame(head: Option<String>) -> Result<(Vec<u8>, Vec<u8>), Failure> {
     const OPENING: &[u8] = b"\"events\":[";
     let frame = Frame { events: [], head };
     let encoded = envelope::encode(Kind::EventsList, true, None, &frame);
-    let mut front = encoded.map_err(|error| Failure::from_error(ExitCode::Internal, &error))?;
+    let mut front = encoded.map_err(|error| Failure::from_error(Exit::Internal, &error))?;
     let place = front
         .windows(OPENING.len())
         .position(|window| window == OPENING);

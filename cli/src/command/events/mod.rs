@@ -13,16 +13,16 @@ pub(super) use verify::{check, fault_of};
 
 use super::Setting;
 use crate::args::events::Events;
-use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::render::Output;
+use missive_commands::Exit;
 use missive_log::ReadError;
 
 pub(super) async fn run(
     command: &Events,
     setting: &Setting<'_>,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     match command {
         Events::List(command) => list::run(command, setting, output).await,
         Events::Show(command) => show::run(command, setting, output).await,

@@ -5,10 +5,10 @@ use super::chosen::Indexed;
 use super::is_damage;
 use super::shown::{Payloads, held};
 use crate::args::events::Show;
-use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::open::Session;
 use crate::render::{Kind, Output, Page, Report, Tint};
+use missive_commands::Exit;
 use missive_log::event::{EventId, Seq, Timestamp};
 use missive_log::export::{Held, Shown, ShownEvent};
 use missive_log::{Event, Log as _, Record};
@@ -23,7 +23,7 @@ pub(super) async fn run(
     command: &Show,
     setting: &Setting<'_>,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     let Some(session) = setting.home.read().await? else {
         return Err(missing(&command.event, None));
     };
@@ -32,13 +32,13 @@ pub(super) async fn run(
         .await
 }
 
-async fn show(command: &Show, session: &Session, output: &mut Output) -> Result<ExitCode, Failure> {
+async fn show(command: &Show, session: &Session, output: &mut Output) -> Result<Exit, Failure> {
     warn_of_fault(session, output);
     let record = find(&command.event, session).await?;
     let event = match record.decode() {
         Ok(event) => event,
         Err(error) => {
-            return Err(Failure::from_error(ExitCode::Integrity, &error)
+            return Err(Failure::from_error(Exit::Integrity, &error)
                 .detail("unreadable")
                 .hint("`missive events verify` says how far the log still holds"));
         }
@@ -47,7 +47,7 @@ async fn show(command: &Show, session: &Session, output: &mut Output) -> Result<
     let digest = record.digest(session.head().log);
     let raw = to_raw_value(&ShownEvent::new(&record, &event, digest, &held));
     let report = OneEvent {
-        event: raw.map_err(|error| Failure::from_error(ExitCode::Internal, &error))?,
+        event: raw.map_err(|error| Failure::from_error(Exit::Internal, &error))?,
         people: ForPeople {
             record,
             event,
@@ -56,7 +56,7 @@ async fn show(command: &Show, session: &Session, output: &mut Output) -> Result<
         },
     };
     output.report(&report).await?;
-    Ok(ExitCode::Done)
+    Ok(Exit::Done)
 }
 
 /// The record with this place or this identifier.
@@ -122,7 +122,7 @@ async fn search(
 }
 
 fn missing(wanted: &str, end: Option<Seq>) -> Failure {
-    let failure = Failure::new(ExitCode::NotFound, format!("there is no event `{wanted}`"));
+    let failure = Failure::new(Exit::NotFound, format!("there is no event `{wanted}`"));
     let failure = failure.detail("event");
     match end {
         Some(end) => failure.hint(format!("the log has the events 1 to {end}")),

@@ -5,10 +5,10 @@ use super::chosen::{Chosen, typed};
 use super::list::tell_unreadable;
 use super::shown::seconds;
 use crate::args::events::Filter as Args;
-use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::open::Session;
 use crate::render::{Kind, Output, Page, Report};
+use missive_commands::Exit;
 use missive_log::Log as _;
 use missive_log::event::{Event, Seq};
 use missive_projections::{Filter, SELECT_MAX, Views, ViewsError};
@@ -20,7 +20,7 @@ pub(super) async fn run(
     filter: &Args,
     setting: &Setting<'_>,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     let session = setting.home.read().await?.ok_or_else(no_log)?;
     session
         .used(async |session| stats(filter, setting, session, output).await)
@@ -32,7 +32,7 @@ async fn stats(
     setting: &Setting<'_>,
     session: &Session,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     warn_of_fault(session, output);
     let progress = output.progress("counting");
     let mut counts = Counts::default();
@@ -77,7 +77,7 @@ async fn stats(
         head: session.head().to_string(),
     };
     output.report(&report).await?;
-    Ok(ExitCode::Done)
+    Ok(Exit::Done)
 }
 
 #[derive(Default)]

@@ -4,11 +4,11 @@ use super::super::{Setting, no_log, warn_of_fault};
 use super::chosen::{check_names, filter};
 use super::shown::{Item, Payloads};
 use crate::args::events::Tail;
-use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::open::Session;
 use crate::render::{Mode, Output, Reader};
+use missive_commands::Exit;
 use missive_log::event::Seq;
 use missive_log::{Log as _, Record};
 use missive_projections::Filter;
@@ -17,7 +17,7 @@ pub(super) async fn run(
     command: &Tail,
     setting: &Setting<'_>,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     let session = setting.home.read().await?.ok_or_else(no_log)?;
     session
         .used(async |session| tail(command, setting, session, output).await)
@@ -29,7 +29,7 @@ async fn tail(
     setting: &Setting<'_>,
     session: &Session,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     let listening = Interrupt::listen();
     let mut interrupt =
         listening.map_err(|error| Failure::io("signals cannot be listened for", &error))?;
@@ -61,11 +61,11 @@ async fn tail(
             }
             left -= 1;
             if show(session, record, output).await? == Reader::Gone {
-                return Ok(ExitCode::Done);
+                return Ok(Exit::Done);
             }
         }
     }
-    Ok(ExitCode::Done)
+    Ok(Exit::Done)
 }
 
 /// The place after which it begins.

@@ -5,10 +5,10 @@ use super::chosen::Indexed;
 use super::is_damage;
 use crate::args::events::Verify;
 use crate::environment::shown;
-use crate::exit::ExitCode;
 use crate::failure::Failure;
 use crate::open::Session;
 use crate::render::{Kind, Output, Page, Report, Tint};
+use missive_commands::Exit;
 use missive_log::chain::Anchor;
 use missive_log::contract::IntegrityFault;
 use missive_log::event::kind::LogReanchored;
@@ -29,13 +29,13 @@ pub(super) async fn run(
     command: &Verify,
     setting: &Setting<'_>,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     // Before anything is opened: what it is held against must be there.
     let kept = command.against.as_deref().map(anchor).transpose()?;
     let session = match setting.home.read().await {
-        Err(failure) if failure.exit() == ExitCode::Integrity => {
+        Err(failure) if failure.exit() == Exit::Integrity => {
             output.report(&Verification::closed(&failure)).await?;
-            return Ok(ExitCode::Integrity);
+            return Ok(Exit::Integrity);
         }
         opened => opened?.ok_or_else(no_log)?,
     };
@@ -55,7 +55,7 @@ pub(in crate::command) async fn check(
     let known = match known(session).await {
         Ok(known) => known,
         // A log that is too damaged for its views is verified all the same.
-        Err(failure) if failure.exit() == ExitCode::Integrity => Vec::new(),
+        Err(failure) if failure.exit() == Exit::Integrity => Vec::new(),
         Err(failure) => return Err(failure),
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -104,7 +104,7 @@ async fn report(
     verified: Verified,
     kept: Option<Anchor>,
     output: &mut Output,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     let mut fault = fault_of(session, &verified);
     if let (Some(kept), None) = (kept, &fault) {
         let held = against(&**session.log(), kept).await;
@@ -126,8 +126,8 @@ async fn report(
     }
     output.report(&report).await?;
     Ok(match fault {
-        Some(_) => ExitCode::Integrity,
-        None => ExitCode::Done,
+        Some(_) => Exit::Integrity,
+        None => Exit::Done,
     })
 }
 
@@ -153,7 +153,7 @@ fn anchor(text: &str) -> Result<Anchor, Failure> {
         .and_then(|document| document.pointer("/data/head")?.as_str());
     let head = head.unwrap_or(content.trim()).parse();
     head.map_err(|error| {
-        Failure::from_error(ExitCode::Unusable, &error)
+        Failure::from_error(Exit::Data, &error)
             .detail("head")
             .hint("`missive log head` prints the line that is kept elsewhere")
     })
@@ -163,7 +163,7 @@ fn anchor(text: &str) -> Result<Anchor, Failure> {
 fn of_export(path: &Path, file: BufReader<File>) -> Result<Anchor, Failure> {
     let unusable = |what: String| {
         Failure::new(
-            ExitCode::Unusable,
+            Exit::Data,
             format!("{} does not verify: {what}", shown(path)),
         )
         .detail("export")
