@@ -57,13 +57,14 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
 pub(super) fn find(bytes: &[u8], forms: &Forms) -> Vec<Span> {
     let mut found = forms.find(bytes);
     let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let span = match byte {
-            b'B' | b'b' => credentials(bytes, at),
-            b'=' => assignment(bytes, at),
-            b':' => user_part(bytes, at).or_else(|| header_line(bytes, at)),
-            b'"' | b'\'' => member(bytes, at),
-            b'-' => private_key(bytes, at),
+    while let Some(skipped) = next_beginning(bytes, at) {
+        at += skipped;
+        let span = match bytes.get(at) {
+            Some(b'B' | b'b') => credentials(bytes, at),
+            Some(b'=') => assignment(bytes, at),
+            Some(b':') => user_part(bytes, at).or_else(|| header_line(bytes, at)),
+            Some(b'"' | b'\'') => member(bytes, at),
+            Some(b'-') => private_key(bytes, at),
             _ => None,
         };
         match span {
@@ -75,6 +76,12 @@ pub(super) fn find(bytes: &[u8], forms: &Forms) -> Vec<Span> {
         }
     }
     found
+}
+
+/// How many bytes lie before the next one at which a rule can begin. Most bytes of most texts are none.
+fn next_beginning(bytes: &[u8], from: usize) -> Option<usize> {
+    let begins = |byte: &u8| matches!(byte, b'B' | b'b' | b'=' | b':' | b'"' | b'\'' | b'-' | b'[');
+    bytes.get(from..)?.iter().position(begins)
 }
 
 /// `Bearer xxx` and `Basic xxx` (RFC 6750, RFC 7617).
