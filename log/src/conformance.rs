@@ -258,13 +258,17 @@ pub(crate) async fn a_thread_goes_on_within_a_batch<L: Log>(log: Arc<L>) {
         in_context("b", "c"),
         draft("a"),
         in_context("a", "c"),
+        in_context("d", "c"),
+        draft("d"),
+        in_context("a", "e"),
+        draft("a"),
     ];
 
     log.append(Batch::new(Ids::from_system().batch(), drafts))
         .await
         .unwrap();
 
-    assert_eq!(prevs(&log).await, [0, 0, 0, 2, 3]);
+    assert_eq!(prevs(&log).await, [0, 0, 0, 2, 3, 5, 6, 0, 8]);
 }
 
 pub(crate) async fn a_head_goes_forward_and_everything_up_to_it_can_be_read<L: Log>(log: Arc<L>) {

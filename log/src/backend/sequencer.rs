@@ -67,7 +67,13 @@ impl Sequencer {
             host,
             step: 0,
         };
-        let record = sequencer.chain(body, Seq::ZERO);
+        let (seq, link) = sequencer.chain(body.as_bytes(), Seq::ZERO);
+        let record = Record {
+            seq,
+            prev: Seq::ZERO,
+            link,
+            body: body.into_boxed_str(),
+        };
         Ok((sequencer, record))
     }
 
@@ -101,27 +107,51 @@ impl Sequencer {
         prev: Seq,
         now: Timestamp,
     ) -> Result<Record, AppendError> {
-        let at = not_before(now, Timestamp::from_micros(self.at.as_micros() + self.step));
+        let at = self.moment(now);
         let body = stored::encode(draft, at, self.host)?;
         self.at = at;
-        Ok(self.chain(body, prev))
+        let (seq, link) = self.chain(body.as_bytes(), prev);
+        Ok(Record {
+            seq,
+            prev,
+            link,
+            body: body.into_boxed_str(),
+        })
     }
 
-    fn chain(&mut self, body: String, prev: Seq) -> Record {
+    /// Gives a body that was made early its time and the next place.
+    pub(crate) fn place_body(
+        &mut self,
+        body: &mut [u8],
+        time: usize,
+        prev: Seq,
+        now: Timestamp,
+    ) -> Link {
+        self.at = self.moment(now);
+        stored::set_time(body, time, self.at);
+        let (_, link) = self.chain(body, prev);
+        link
+    }
+
+    fn moment(&self, now: Timestamp) -> Timestamp {
+        not_before(now, Timestamp::from_micros(self.at.as_micros() + self.step))
+    }
+
+    fn chain(&mut self, body: &[u8], prev: Seq) -> (Seq, Link) {
         let seq = self.head.seq.next();
-        let digest = chain::digest(self.log, seq, prev, body.as_bytes());
-        let link: Link = chain::extend(self.head.link, digest);
+        let digest = chain::digest(self.log, seq, prev, body);
+        let link = chain::extend(self.head.link, digest);
         self.head = Anchor {
             log: self.log,
             seq,
             link,
         };
-        Record {
-            seq,
-            prev,
-            link,
-            body: body.into_boxed_str(),
-        }
+        (seq, link)
+    }
+
+    /// The process that writes.
+    pub(crate) fn host(&self) -> Option<HostId> {
+        self.host
     }
 
     /// The place of the last event.

@@ -144,13 +144,45 @@ struct StoredPayloadRef {
 
 /// The body of a draft that is written at this moment by this host.
 pub fn encode(draft: &Draft, at: Timestamp, host: Option<HostId>) -> Result<String, EncodeError> {
+    write(&written(draft, at, host))
+}
+
+/// Puts the body of a draft behind what is there, with a time that is not its own yet, and says where
+/// in the body that time stands: [`set_time`] writes over it once the event has its place.
+pub(crate) fn encode_early(
+    out: &mut Vec<u8>,
+    draft: &Draft,
+    host: Option<HostId>,
+) -> Result<usize, EncodeError> {
+    let begin = out.len();
+    serde_json::to_writer(&mut *out, &written(draft, Timestamp::default(), host))
+        .map_err(EncodeError::Json)?;
+    let body = out.get(begin..).unwrap_or_default();
+    check_size(body.len())?;
+    // Quotes inside of strings are escaped, so this is the key and nothing else.
+    let key = body.windows(TIME_KEY.len()).position(|w| w == TIME_KEY);
+    Ok(key.unwrap_or_default() + TIME_KEY.len())
+}
+
+/// What stands before the time of a body.
+const TIME_KEY: &[u8] = b"\"at\":\"";
+
+/// Writes the time into a body that was made early; every time is spelled in as many bytes.
+pub(crate) fn set_time(body: &mut [u8], place: usize, at: Timestamp) {
+    let spelled = at.spell();
+    if let Some(time) = body.get_mut(place..place + spelled.len()) {
+        time.copy_from_slice(&spelled);
+    }
+}
+
+fn written(draft: &Draft, at: Timestamp, host: Option<HostId>) -> Written<'_> {
     let payloads = draft.payloads.iter().map(|payload| StoredPayloadRef {
         role: payload.role(),
         media: payload.media(),
         commitment: payload.commitment(),
         redacted: payload.redacted(),
     });
-    write(&Written {
+    Written {
         v: draft.kind.version(),
         id: draft.id,
         kind: draft.kind.name(),
@@ -164,7 +196,7 @@ pub fn encode(draft: &Draft, at: Timestamp, host: Option<HostId>) -> Result<Stri
         links: &draft.links,
         facts: Facts(&draft.kind),
         payloads: payloads.collect(),
-    })
+    }
 }
 
 /// The body of an event, written again. For known shapes this is the stored body, byte for byte.
@@ -194,10 +226,15 @@ pub fn encode_again(event: &Event) -> Result<String, EncodeError> {
 
 fn write(body: &Written<'_>) -> Result<String, EncodeError> {
     let text = serde_json::to_string(body).map_err(EncodeError::Json)?;
-    if text.len() > BODY_BYTES_MAX {
-        return Err(EncodeError::TooLarge { bytes: text.len() });
-    }
+    check_size(text.len())?;
     Ok(text)
+}
+
+fn check_size(bytes: usize) -> Result<(), EncodeError> {
+    if bytes > BODY_BYTES_MAX {
+        return Err(EncodeError::TooLarge { bytes });
+    }
+    Ok(())
 }
 
 /// Reads a body that stands at `seq`, after `prev` in its thread.

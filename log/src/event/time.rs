@@ -85,7 +85,7 @@ impl Timestamp {
     }
 
     /// The stored spelling: `YYYY-MM-DDThh:mm:ss.ffffffZ`.
-    fn spell(self) -> [u8; 27] {
+    pub(super) fn spell(self) -> [u8; 27] {
         let moment = i64::try_from(self.0)
             .ok()
             .and_then(|micros| jiff::Timestamp::from_microsecond(micros).ok())

@@ -11,6 +11,8 @@ mod create;
 mod fault;
 mod folder;
 pub mod forge;
+mod ready;
+mod remembered;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -26,9 +28,10 @@ use crate::contract::{
     AppendError, Appended, Batch, Head, IntegrityFault, Log, Opened, READ_RECORDS_MAX, ReadError,
     Record, StoredPayload,
 };
-use crate::event::Seq;
+use crate::event::{HostId, Seq};
 use crate::payload::{PayloadRef, row};
 use crate::seam::Ids;
+use ready::Ready;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -75,6 +78,7 @@ pub struct FjallLog {
     requests: mpsc::Sender<Request>,
     writer: Mutex<Option<JoinHandle<()>>>,
     log: LogId,
+    host: Option<HostId>,
 }
 
 /// What the writer and the readers share.
@@ -131,9 +135,10 @@ impl FjallLog {
             recent: BTreeMap::new(),
             journal_bytes: opened.journal_bytes,
             dirty: false,
+            timer: None,
             poison: None,
         };
-        let log = writer.log;
+        let (log, host) = (writer.log, writer.sequencer.host());
         let (requests, waiting) = mpsc::channel(WAITING_MAX);
         let thread = std::thread::Builder::new()
             .name("missive-writer".to_owned())
@@ -143,6 +148,7 @@ impl FjallLog {
             requests,
             writer: Mutex::new(Some(thread)),
             log,
+            host,
         })
     }
 
@@ -244,10 +250,11 @@ fn damaged(damage: Damage) -> ReadError {
 
 impl Log for FjallLog {
     async fn append(&self, batch: Batch) -> Result<Appended, AppendError> {
+        let ready = Ready::new(batch, self.host)?;
         let (reply, answer) = oneshot::channel();
         if self
             .requests
-            .send(Request::Append(batch, reply))
+            .send(Request::Append(ready, reply))
             .await
             .is_err()
         {

@@ -217,13 +217,25 @@ impl Store {
     }
 }
 
+/// What stands before the body in the value of a stored event: link and predecessor.
+pub(super) const HEADER: usize = 40;
+
 /// The value of a stored event.
 pub(super) fn encode(record: &Record) -> Vec<u8> {
-    let mut value = Vec::with_capacity(40 + record.body.len());
-    value.extend_from_slice(&record.link.0);
-    value.extend_from_slice(&record.prev.to_key());
+    let mut value = vec![0; HEADER];
     value.extend_from_slice(record.body.as_bytes());
+    seal(&mut value, record.link, record.prev);
     value
+}
+
+/// Writes link and predecessor before a body.
+pub(super) fn seal(value: &mut [u8], link: Link, prev: Seq) {
+    if let Some((of_link, rest)) = value.split_first_chunk_mut::<32>() {
+        *of_link = link.0;
+        if let Some(of_prev) = rest.first_chunk_mut::<8>() {
+            *of_prev = prev.to_key();
+        }
+    }
 }
 
 fn decode(seq: Seq, value: &[u8]) -> Result<Record, Damage> {

@@ -12,44 +12,46 @@
 
 use super::Shared;
 use super::folder::{LogFolder, replace_file};
-use super::store::{self, Store};
+use super::ready::{Ready, ReadyEvent};
+use super::remembered::{Ordinals, landed};
+use super::store::Store;
 use super::witness::{Witness, fingerprint};
-use crate::backend::sequencer::{FORMAT, Sequencer, thread_keys};
-use crate::contract::{
-    AppendError, Appended, BATCHES_REMEMBERED, Batch, Expect, IntegrityFault, Record,
-};
-use crate::event::{Draft, EventKind, Seq, Timestamp};
-use crate::payload::{self, row};
+use crate::backend::sequencer::{FORMAT, Sequencer};
+use crate::contract::{AppendError, Appended, Batch, Expect, IntegrityFault};
+use crate::event::{Draft, EventKind, Seq};
+use crate::payload;
 use crate::seam::Ids;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, oneshot};
 
 /// The most appends that share a sync.
 const GROUP_MAX: usize = 1_024;
 /// The most payload bytes that share a sync; a single larger batch still goes.
 const GROUP_BYTES_MAX: usize = 16 << 20;
-/// A journal that is longer than this is emptied when the writer has nothing to do ...
+/// A journal that is longer than this is emptied when nobody has asked for anything for a while ...
 const JOURNAL_IDLE_BYTES: u64 = 8 << 20;
-/// ... longer than this at once ...
-const JOURNAL_BYTES_MAX: u64 = 48 << 20;
+/// ... which is this long. Emptying takes a quarter of a second in which nothing is written, so the
+/// moment between two batches of an import is no such while.
+const QUIET: Duration = Duration::from_millis(200);
+/// ... longer than this at once: after a kill the next open replays and checks at most that much ...
+const JOURNAL_BYTES_MAX: u64 = 128 << 20;
 /// ... and longer than this at close.
 const JOURNAL_CLOSE_BYTES: u64 = 512 << 10;
-/// The newest places of about this many threads and subjects are kept in memory: a busy context would
+/// The newest places of about this many threads are kept in memory: a busy context would
 /// otherwise be read back from a flushed table at each of its events.
 const RECENT_MAX: usize = 16_384;
-/// Batch ids are forgotten this many at a time.
-const FORGET_AT_ONCE: u64 = 4_096;
-
 /// Where the answer to an append goes.
 type Reply = oneshot::Sender<Result<Appended, AppendError>>;
 
 /// What the writer is asked.
 pub(super) enum Request {
     /// Append, and answer when it is durable.
-    Append(Batch, Reply),
+    Append(Ready, Reply),
     /// Remember a fault and take no more appends.
     Distrust(Arc<IntegrityFault>, oneshot::Sender<()>),
     /// Finish what came before, close and answer.
@@ -75,18 +77,13 @@ pub(super) struct Writer {
     pub(super) recent: BTreeMap<String, Seq>,
     pub(super) journal_bytes: u64,
     pub(super) dirty: bool,
+    /// Wakes the writer from a wait that has an end; made when it is first needed.
+    pub(super) timer: Option<Runtime>,
     pub(super) poison: Option<AppendErrorSource>,
 }
 
 /// What poisoned the log.
 pub(super) type AppendErrorSource = Arc<io::Error>;
-
-/// Which batch ids are remembered.
-#[derive(Clone, Copy)]
-pub(super) struct Ordinals {
-    next: u64,
-    oldest: u64,
-}
 
 type Waiting = (Reply, Result<Appended, AppendError>);
 
@@ -97,16 +94,9 @@ impl Writer {
         loop {
             let request = match held.take() {
                 Some(request) => request,
-                None => match requests.try_recv() {
-                    Ok(request) => request,
-                    Err(mpsc::error::TryRecvError::Disconnected) => break,
-                    Err(mpsc::error::TryRecvError::Empty) => {
-                        self.rest();
-                        match requests.blocking_recv() {
-                            Some(request) => request,
-                            None => break,
-                        }
-                    }
+                None => match self.next(&mut requests) {
+                    Some(request) => request,
+                    None => break,
                 },
             };
             match request {
@@ -131,7 +121,31 @@ impl Writer {
         }
     }
 
-    fn commit(&mut self, group: Vec<(Batch, Reply)>) {
+    /// The next request; `None` when nobody can ask any more. What is to be done at rest is done while
+    /// nobody asks.
+    fn next(&mut self, requests: &mut mpsc::Receiver<Request>) -> Option<Request> {
+        if self.journal_bytes > JOURNAL_IDLE_BYTES && self.poison.is_none() {
+            if self.timer.is_none() {
+                self.timer = tokio::runtime::Builder::new_current_thread()
+                    .enable_time()
+                    .build()
+                    .ok();
+            }
+            match &self.timer {
+                Some(timer) => {
+                    let _context = timer.enter();
+                    match timer.block_on(tokio::time::timeout(QUIET, requests.recv())) {
+                        Ok(request) => return request,
+                        Err(_quiet) => self.checkpoint_and_reopen(),
+                    }
+                }
+                None => self.checkpoint_and_reopen(),
+            }
+        }
+        requests.blocking_recv()
+    }
+
+    fn commit(&mut self, group: Vec<(Ready, Reply)>) {
         let before = self.sequencer;
         let mut waiting: Vec<Waiting> = Vec::with_capacity(group.len());
         let outcome = self.write_group(group, &mut waiting);
@@ -163,7 +177,7 @@ impl Writer {
     /// Stages every batch, then makes all of them durable at once.
     fn write_group(
         &mut self,
-        group: Vec<(Batch, Reply)>,
+        group: Vec<(Ready, Reply)>,
         waiting: &mut Vec<Waiting>,
     ) -> io::Result<()> {
         let shared = Arc::clone(&self.shared);
@@ -173,7 +187,7 @@ impl Writer {
             let staged = match (&self.poison, guard.as_ref()) {
                 (Some(poison), _) => Err(AppendError::Poisoned(Some(Arc::clone(poison)))),
                 (None, None) => Err(AppendError::Poisoned(None)),
-                (None, Some(store)) => match self.stage(store, &batch) {
+                (None, Some(store)) => match self.stage(store, batch) {
                     Ok(staged) => staged,
                     Err(error) => {
                         waiting.push((
@@ -200,11 +214,12 @@ impl Writer {
     }
 
     /// Commits one batch to fjall, in user space. The outer error poisons, the inner one is an answer.
-    fn stage(&mut self, store: &Store, batch: &Batch) -> io::Result<Result<Appended, AppendError>> {
-        if let Err(refused) = self.admit(batch) {
+    fn stage(&mut self, store: &Store, ready: Ready) -> io::Result<Result<Appended, AppendError>> {
+        if let Err(refused) = self.admit() {
             return Ok(Err(refused));
         }
-        if let Some(landed) = landed(store, batch).map_err(to_io)? {
+        let batch = &ready.batch;
+        if let Some(landed) = landed(store, batch.id).map_err(to_io)? {
             return Ok(Ok(landed));
         }
         if let Some(fault) = self.fault.clone()
@@ -223,11 +238,10 @@ impl Writer {
             }
         }
         self.mark_dirty()?;
-        self.place(store, batch)
+        self.place(store, ready).map(Ok)
     }
 
-    fn admit(&self, batch: &Batch) -> Result<(), AppendError> {
-        batch.check_bounds()?;
+    fn admit(&self) -> Result<(), AppendError> {
         if self.needed_format > FORMAT {
             return Err(AppendError::NewerFormat {
                 needed: self.needed_format,
@@ -250,55 +264,71 @@ impl Writer {
         Ok(())
     }
 
-    fn place(&mut self, store: &Store, batch: &Batch) -> io::Result<Result<Appended, AppendError>> {
+    fn place(&mut self, store: &Store, ready: Ready) -> io::Result<Appended> {
+        let Ready { batch, events } = ready;
         let now = self.ids.now();
-        // On a copy, since a draft that cannot be encoded must leave no trace of those before it.
-        let mut sequencer = self.sequencer;
         if let Some(fault) = &self.fault
             && let Some(EventKind::LogReanchored(facts)) = batch.drafts.first().map(|d| &d.kind)
         {
-            sequencer = sequencer.jump(fault.anchor_after(self.sequencer.head(), facts));
+            let after = fault.anchor_after(self.sequencer.head(), facts);
+            self.sequencer = self.sequencer.jump(after);
         }
-        let first = sequencer.head().seq.next();
-        let mut write = store.batch(batch.drafts.len() * 3 + 2);
-        let mut bytes = 0;
-        let mut threads: BTreeMap<String, Seq> = BTreeMap::new();
-        for draft in &batch.drafts {
-            let newest = Newest {
-                store,
-                recent: &self.recent,
-            };
-            let record = match chained(&newest, draft, &mut sequencer, &mut threads, now) {
-                Ok(record) => record,
-                Err(Placing::Refused(refused)) => return Ok(Err(refused)),
-                Err(Placing::Store(error)) => return Err(to_io(error)),
-            };
-            bytes += put(store, &mut write, draft, &record);
+        let first = self.sequencer.head().seq.next();
+        let mut write = store.batch(events.len() * 3 + 2);
+        let mut bytes = 128;
+        let mut places: BTreeMap<String, Seq> = BTreeMap::new();
+        for mut event in events {
+            let seq = self.sequencer.head().seq.next();
+            let prev = self.follow(store, &places, &event, seq).map_err(to_io)?;
+            event.place(&mut self.sequencer, prev, now);
+            bytes += put(store, &mut write, event, seq, &mut places);
         }
-        for (key, seq) in &threads {
+        for (key, seq) in places {
             bytes += key.len() + 40;
-            write.insert(&store.threads, key.as_bytes(), seq.to_key());
+            write.insert(&store.threads, key.into_bytes(), seq.to_key());
         }
         let appended = Appended {
             first,
-            last: sequencer.head().seq,
+            last: self.sequencer.head().seq,
         };
-        self.remember(store, &mut write, batch, appended)
+        self.remember(store, &mut write, &batch, appended)
             .map_err(to_io)?;
         write.commit().map_err(to_io)?;
-        self.journal_bytes += u64::try_from(bytes + 128).unwrap_or(u64::MAX);
-        self.sequencer = sequencer;
+        self.journal_bytes += u64::try_from(bytes).unwrap_or(u64::MAX);
         if self.recent.len() > RECENT_MAX {
             self.recent.clear();
         }
-        self.recent.extend(threads);
         if self.fault.is_some() {
             self.trust_again(store)?;
         }
-        Ok(Ok(appended))
+        Ok(appended)
     }
 
-    /// Notes the batch id, and forgets the oldest ones, many at a time.
+    /// The newest place of an event's thread, which from here on is `seq`. The thread of a subject holds
+    /// all of the subject, also what belongs to a context.
+    fn follow(
+        &mut self,
+        store: &Store,
+        places: &BTreeMap<String, Seq>,
+        event: &ReadyEvent,
+        seq: Seq,
+    ) -> fjall::Result<Seq> {
+        if event.subject != event.thread
+            && let Some(newest) = self.recent.get_mut(&event.subject)
+        {
+            *newest = seq;
+        }
+        if let Some(newest) = self.recent.get_mut(&event.thread) {
+            return Ok(std::mem::replace(newest, seq));
+        }
+        let prev = match places.get(&event.thread) {
+            Some(prev) => *prev,
+            None => newest(store, &event.thread)?.unwrap_or_default(),
+        };
+        self.recent.insert(event.thread.clone(), seq);
+        Ok(prev)
+    }
+
     fn remember(
         &mut self,
         store: &Store,
@@ -310,27 +340,7 @@ impl Writer {
             Some(ordinals) => ordinals,
             None => Ordinals::read(store)?,
         };
-        let mut value = Vec::with_capacity(24);
-        value.extend_from_slice(&ordinals.next.to_be_bytes());
-        value.extend_from_slice(&appended.first.to_key());
-        value.extend_from_slice(&appended.last.to_key());
-        write.insert(&store.batches, batch_key(batch), value);
-        write.insert(&store.batches, ordinal_key(ordinals.next), batch.id.0);
-        ordinals.next += 1;
-        if ordinals.next - ordinals.oldest > BATCHES_REMEMBERED + FORGET_AT_ONCE {
-            let end = ordinals.oldest + FORGET_AT_ONCE;
-            for guard in store
-                .batches
-                .range(ordinal_key(ordinals.oldest)..ordinal_key(end))
-            {
-                let (key, id) = guard.into_inner()?;
-                let mut by_id = vec![b'i'];
-                by_id.extend_from_slice(&id);
-                write.remove(&store.batches, by_id);
-                write.remove(&store.batches, key);
-            }
-            ordinals.oldest = end;
-        }
+        ordinals.remember(store, write, batch.id, appended)?;
         self.ordinals = Some(ordinals);
         Ok(())
     }
@@ -355,13 +365,6 @@ impl Writer {
             tracing::error!(%error, "the fault could not be noted in the log's folder");
         }
         self.fault = Some(fault);
-    }
-
-    /// What is done when nothing waits.
-    fn rest(&mut self) {
-        if self.journal_bytes > JOURNAL_IDLE_BYTES {
-            self.checkpoint_and_reopen();
-        }
     }
 
     fn checkpoint_and_reopen(&mut self) {
@@ -413,25 +416,17 @@ impl Writer {
 
 /// Takes what else waits, up to the bounds of a group; a request of another kind is handed back.
 fn gather(
-    batch: Batch,
+    first: Ready,
     reply: Reply,
     requests: &mut mpsc::Receiver<Request>,
-) -> (Vec<(Batch, Reply)>, Option<Request>) {
-    let size = |batch: &Batch| -> usize {
-        batch
-            .drafts
-            .iter()
-            .flat_map(|draft| &draft.payloads)
-            .map(|p| p.bytes().len())
-            .sum()
-    };
-    let mut bytes = size(&batch);
-    let mut group = vec![(batch, reply)];
+) -> (Vec<(Ready, Reply)>, Option<Request>) {
+    let mut bytes = first.bytes();
+    let mut group = vec![(first, reply)];
     while group.len() < GROUP_MAX && bytes < GROUP_BYTES_MAX {
         match requests.try_recv() {
-            Ok(Request::Append(batch, reply)) => {
-                bytes += size(&batch);
-                group.push((batch, reply));
+            Ok(Request::Append(ready, reply)) => {
+                bytes += ready.bytes();
+                group.push((ready, reply));
             }
             Ok(other) => return (group, Some(other)),
             Err(_) => break,
@@ -440,49 +435,31 @@ fn gather(
     (group, None)
 }
 
-enum Placing {
-    Refused(AppendError),
-    Store(fjall::Error),
-}
-
-/// Where the newest place of a thread is looked up: what was written lately, then the store.
-struct Newest<'a> {
-    store: &'a Store,
-    recent: &'a BTreeMap<String, Seq>,
-}
-
-/// Gives a draft its place, after the newest of its thread.
-fn chained(
-    known: &Newest<'_>,
-    draft: &Draft,
-    sequencer: &mut Sequencer,
-    threads: &mut BTreeMap<String, Seq>,
-    now: Timestamp,
-) -> Result<Record, Placing> {
-    let (thread, subject) = thread_keys(draft);
-    let prev = match threads.get(&thread).or_else(|| known.recent.get(&thread)) {
-        Some(seq) => *seq,
-        None => newest(known.store, &thread)
-            .map_err(Placing::Store)?
-            .unwrap_or_default(),
-    };
-    let record = sequencer
-        .place(draft, prev, now)
-        .map_err(Placing::Refused)?;
-    threads.insert(thread, record.seq);
-    threads.insert(subject, record.seq);
-    Ok(record)
-}
-
-/// Adds an event and its payloads to a write batch; says about how many bytes that are.
-fn put(store: &Store, write: &mut fjall::OwnedWriteBatch, draft: &Draft, record: &Record) -> usize {
-    let mut bytes = record.body.len() + 80;
-    write.insert(&store.events, record.seq.to_key(), store::encode(record));
-    for (index, payload) in (0..).zip(&draft.payloads) {
-        let row = row::encode(payload);
+/// Adds a placed event and its payloads to a write batch; says about how many bytes that are.
+fn put(
+    store: &Store,
+    write: &mut fjall::OwnedWriteBatch,
+    event: ReadyEvent,
+    seq: Seq,
+    places: &mut BTreeMap<String, Seq>,
+) -> usize {
+    let ReadyEvent {
+        value,
+        thread,
+        subject,
+        rows,
+        ..
+    } = event;
+    let mut bytes = value.len() + 40;
+    write.insert(&store.events, seq.to_key(), value);
+    for (index, row) in (0..).zip(rows) {
         bytes += row.len() + 40;
-        write.insert(&store.payloads, payload::key(record.seq, index), row);
+        write.insert(&store.payloads, payload::key(seq, index), row);
     }
+    if thread != subject {
+        places.insert(subject, seq);
+    }
+    places.insert(thread, seq);
     bytes
 }
 
@@ -492,49 +469,6 @@ fn newest(store: &Store, key: &str) -> fjall::Result<Option<Seq>> {
         .threads
         .get(key)?
         .and_then(|value| Seq::from_key(&value)))
-}
-
-/// Where a batch landed, if it did.
-fn landed(store: &Store, batch: &Batch) -> fjall::Result<Option<Appended>> {
-    let Some(value) = store.batches.get(batch_key(batch))? else {
-        return Ok(None);
-    };
-    let first = value.get(8..16).and_then(Seq::from_key);
-    let last = value.get(16..24).and_then(Seq::from_key);
-    Ok(first
-        .zip(last)
-        .map(|(first, last)| Appended { first, last }))
-}
-
-fn batch_key(batch: &Batch) -> Vec<u8> {
-    let mut key = vec![b'i'];
-    key.extend_from_slice(&batch.id.0);
-    key
-}
-
-fn ordinal_key(ordinal: u64) -> Vec<u8> {
-    let mut key = vec![b'o'];
-    key.extend_from_slice(&ordinal.to_be_bytes());
-    key
-}
-
-impl Ordinals {
-    fn read(store: &Store) -> fjall::Result<Self> {
-        let of = |key: &[u8]| {
-            key.get(1..9)
-                .and_then(Seq::from_key)
-                .map(|ordinal| ordinal.0)
-        };
-        let mut range = store.batches.prefix(b"o");
-        let oldest = range.next().map(fjall::Guard::key).transpose()?;
-        let newest = range.next_back().map(fjall::Guard::key).transpose()?;
-        let oldest = oldest.and_then(|key| of(&key));
-        let newest = newest.and_then(|key| of(&key)).or(oldest);
-        Ok(Self {
-            next: newest.map_or(0, |ordinal| ordinal + 1),
-            oldest: oldest.unwrap_or(0),
-        })
-    }
 }
 
 /// Whether a batch is the re-anchoring that this fault asks for.
