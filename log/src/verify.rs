@@ -6,7 +6,7 @@
 use crate::chain::{Anchor, ChainFault, Digest, Link, LogId, Verifier};
 use crate::contract::{Head, IntegrityFault, Log, ReadError, Record, StoredPayload};
 use crate::event::kind::LogReanchored;
-use crate::event::stored::encode_again;
+use crate::event::stored;
 use crate::event::{EventKind, Seq, Timestamp};
 use crate::payload::row;
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ impl Inspected {
             reanchored: None,
             fault: None,
         };
-        let event = match record.decode() {
+        let event = match stored::decode_canonical(seq, record.prev, record.body.as_bytes()) {
             Ok(event) => event,
             Err(error) => {
                 let what = describe(&error);
@@ -67,10 +67,6 @@ impl Inspected {
             }
         };
         inspected.at = event.at;
-        if encode_again(&event).ok().as_deref() != Some(&*record.body) {
-            let what = "it is not in the form that bodies are stored in".to_owned();
-            inspected.fault = Some(IntegrityFault::Unreadable { seq, what });
-        }
         for payload in &event.payloads {
             let stored = rows.iter().find(|row| row.index == payload.index);
             let fault = match stored.map(|stored| row::check(&stored.row, payload)) {

@@ -14,12 +14,16 @@ use super::time::Timestamp;
 use super::{Draft, Event, Origin};
 use crate::chain::Commitment;
 use crate::payload::{Media, PayloadRef, Role};
+use memchr::memchr2;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 /// The largest body, in bytes.
 pub const BODY_BYTES_MAX: usize = 65_535;
+
+/// Room for most bodies.
+pub(crate) const BODY_BYTES_USUAL: usize = 1_024;
 
 /// The largest integer of the stored form: every JSON reader keeps it exactly.
 const INTEGER_MAX: u64 = (1 << 53) - 1;
@@ -225,9 +229,10 @@ pub fn encode_again(event: &Event) -> Result<String, EncodeError> {
 }
 
 fn write(body: &Written<'_>) -> Result<String, EncodeError> {
-    let text = serde_json::to_string(body).map_err(EncodeError::Json)?;
-    check_size(text.len())?;
-    Ok(text)
+    let mut bytes = Vec::with_capacity(BODY_BYTES_USUAL);
+    serde_json::to_writer(&mut bytes, body).map_err(EncodeError::Json)?;
+    check_size(bytes.len())?;
+    String::from_utf8(bytes).map_err(|error| EncodeError::Json(serde::ser::Error::custom(error)))
 }
 
 fn check_size(bytes: usize) -> Result<(), EncodeError> {
@@ -288,14 +293,18 @@ fn has_plain_values(body: &[u8]) -> bool {
         rest = match byte {
             b'{' | b'}' | b'[' | b']' | b',' | b':' => after,
             b'"' => {
-                let mut escaped = false;
-                let end = after.iter().position(|byte| {
-                    let ends = *byte == b'"' && !escaped;
-                    escaped = *byte == b'\\' && !escaped;
-                    ends
-                });
-                let Some(end) = end else { return false };
-                after.get(end + 1..).unwrap_or_default()
+                let mut after = after;
+                loop {
+                    let Some(mark) = memchr2(b'"', b'\\', after) else {
+                        return false;
+                    };
+                    let is_end = after.get(mark) == Some(&b'"');
+                    let skip = if is_end { 1 } else { 2 };
+                    after = after.get(mark + skip..).unwrap_or_default();
+                    if is_end {
+                        break after;
+                    }
+                }
             }
             _ => {
                 let inside =

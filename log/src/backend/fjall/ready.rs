@@ -34,7 +34,7 @@ impl Ready {
         batch.check_bounds()?;
         let mut events = Vec::with_capacity(batch.drafts.len());
         for draft in &batch.drafts {
-            let mut value = Vec::with_capacity(HEADER + 1_024);
+            let mut value = Vec::with_capacity(HEADER + stored::BODY_BYTES_USUAL);
             value.resize(HEADER, 0);
             let time = stored::encode_early(&mut value, draft, host)?;
             let (thread, subject) = thread_keys(draft);

@@ -7,6 +7,7 @@ use super::known::Forms;
 use super::spans::{self, Span};
 use super::unescape::unescape;
 use super::{LEVELS_MAX, find, looks_like_json, names};
+use memchr::memchr2;
 
 /// What was found.
 pub(super) struct Scan {
@@ -213,11 +214,11 @@ pub(super) fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
     let quote = *bytes.get(start)?;
     let mut at = start + 1;
     loop {
-        match *bytes.get(at)? {
-            b'\\' => at += 2,
-            byte if byte == quote => return Some(at + 1),
-            _ => at += 1,
+        at += memchr2(quote, b'\\', bytes.get(at..)?)?;
+        if bytes.get(at) == Some(&quote) {
+            return Some(at + 1);
         }
+        at += 2;
     }
 }
 

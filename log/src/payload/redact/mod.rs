@@ -22,6 +22,7 @@ pub use known::{KnownSecrets, SECRET_BYTES_MIN};
 use super::{About, Media, Payload, Role};
 use crate::seam::Ids;
 use known::Forms;
+use memchr::memchr;
 use spans::{Numbers, Span};
 use std::borrow::Cow;
 use std::fmt;
@@ -163,7 +164,7 @@ fn in_text(bytes: &[u8], forms: &Forms, level: u32) -> Vec<Span> {
     let mut read: Vec<(usize, usize)> = Vec::new();
     let mut start = 0;
     let mut inner = Vec::new();
-    for line in bytes.split_inclusive(|b| *b == b'\n') {
+    for line in lines(bytes) {
         let begin = line.strip_prefix(b"data:").map_or(0, |_| 5);
         let text = line.get(begin..).unwrap_or_default();
         if level < LEVELS_MAX && looks_like_json(text) {
@@ -186,6 +187,17 @@ fn in_text(bytes: &[u8], forms: &Forms, level: u32) -> Vec<Span> {
     });
     found.extend(inner);
     found
+}
+
+/// The lines of a text, each with its end.
+fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        let end = memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+        let (line, after) = rest.split_at_checked(end)?;
+        rest = after;
+        (!line.is_empty()).then_some(line)
+    })
 }
 
 fn looks_like_json(bytes: &[u8]) -> bool {
