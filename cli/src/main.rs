@@ -32,6 +32,9 @@ use render::output::{Style, to_stderr};
 use render::{Mode, Output};
 use std::ffi::OsString;
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> std::process::ExitCode {
     // What is created is its owner's alone, also the files that the store makes by itself.
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
