@@ -102,7 +102,7 @@ fn an_export_is_evidence_and_is_itself_on_record() {
         assert_eq!((report.events, report.gaps), (events, left_out));
         assert_eq!(export.code, Some(0));
     }
-    insta::assert_snapshot!(some.stderr, @"exported 2 of 11 events, up to 3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665:11:79caabb2fdfb02fe8f3ba0b5973fad41e8c5c59b5b922f559e3764430f6960ca");
+    insta::assert_snapshot!(some.stderr, @"exported 2 of 11 events, up to 3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665:11:973e4785e763be6c7fc9de45a48eb8c7f0071e4ff75c86efcf1133c8e9625b31");
     insta::assert_snapshot!(world.missive(["events", "list", "--after-sequence", "9"]), @r"
     exit 0
     ------- stdout -------
@@ -116,15 +116,15 @@ fn an_export_is_evidence_and_is_itself_on_record() {
     sequence   12
     type       missive.log.exported
     time       2026-12-01T09:30:00.002000Z
-    event id   01a230f089c07301b45e7476043add22
+    event id   01a230f089c07205b60b63db1ae10fa2
     subject    log
     origin     cli
     actor      31e57cd7b0c19bb6f73951cad6ca6f4b
-    operation  01a230f0-89c0-706f-8220-4a36d8294643
+    operation  01a230f0-89c0-717c-b8ed-c3a7f9f2ba48
     facts      {"format":"jsonl","through":11,"events":2,"filtered":true}
     prev       11
-    digest     b30789bd44204c8a89091667f1cdf88aa620542d82144f4b8e5aed7f577b1c66
-    link       da40e619d47ebf4495b9726ee48b3ab2ebf8f0c6526c0547d7465780a7712e19
+    digest     ea4b71de8897598774787755bf1e709e2bf2aa69f9882f9d6134287153013992
+    link       d7ae8c5074738037cea38d2edd06284cebf2dbaac6fe4bfb97c26855c3683a37
 
     filter (text, 10 bytes)
     --task t-1
@@ -152,7 +152,7 @@ fn every_form_of_export_is_written() {
     ------- stdout -------
     {"specversion":"1.0","id":"01a230d5128077e5b8b8c19eeb596caa","source":"urn:missive:log:3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665","type":"a2a.send.responded","time":"2026-12-01T09:00:00.006000Z","subject":"operation:op-1","datacontenttype":"application/json","data":{"sequence":7,"event_id":"01a230d5128077e5b8b8c19eeb596caa","timestamp":"2026-12-01T09:00:00.006000Z","type":"a2a.send.responded","origin":"cli","actor":null,"operation_id":"op-1","cause":6,"subject":"operation:op-1","agent":"ada","context_id":"c-1","task_id":"t-1","facts":{"status":200,"shape":"task","task":{"task":"t-1","context":"c-1","state":"completed","history":2,"artifacts":[{"artifact":"a-1","parts":1}]}},"payloads":[{"role":"response","media":"json","redacted":0,"text":"{\"task\": {\"id\":\"t-1\",\"contextId\":\"c-1\",\"status\":{\"state\":\"TASK_STATE_COMPLETED\"},\"artifacts\":[{\"artifactId\":\"a-1\",\"parts\":[{\"text\":\"sunny\"}]}],\"history\":[{\"messageId\":\"m-1\",\"role\":\"ROLE_USER\",\"parts\":[{\"text\":\"weather?\"}]},{\"messageId\":\"m-2\",\"role\":\"ROLE_AGENT\",\"parts\":[{\"text\":\"wait\"}]}],\"metadata\":{\"n\":9007199254740993}}}"}],"prev":6,"digest":"d1eedbf4c105ffb672cf09e0845cc380d7874b962c0d9a949f41ed71c0229c99","link":"7578fb9ea8470c749ceedd6854fba5818a15c16101ec57f49e561d2f5d2f5a7a"}}
     ------- stderr -------
-    exported 1 of 11 events, up to 3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665:11:92006f8042eb06bed627a09270557678bb6dea9b78bf3d913c2d5abed761a8b3
+    exported 1 of 11 events, up to 3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665:11:d5e9352846ce595e9f22ade7cf174cff405d725e7524c563f9efb6cc9880fe7b
     "#);
     let document = export("json").json();
     assert_eq!(document["events"][0]["sequence"], 7);
@@ -278,6 +278,6 @@ fn two_runs_of_one_script_give_the_same_export() {
 
     let (one, other) = (script(), script());
 
-    assert_eq!(one.lines().count(), 10, "{one}");
+    assert_eq!(one.lines().count(), 11, "{one}");
     assert_eq!(one, other);
 }

@@ -65,6 +65,37 @@ fn no_secret_is_in_any_file_or_on_any_stream() {
     }
 }
 
+#[test]
+fn a_secret_that_the_command_does_not_use_is_not_recorded_when_it_is_typed() {
+    let world = TestWorld::new().with_variable("CRM_TOKEN", "s3cret_of_the_reference");
+    let config = "schema_version = \"missive.config.v1\"\n\
+                  [auth_refs.crm]\nkind = \"env\"\nenv = \"CRM_TOKEN\"\n";
+    world.file("c.toml", config);
+    let note = "findable-words s3cret_of_the_reference";
+    let add = ["agent", "add", "py", "http://127.0.0.1:1", "--notes", note];
+
+    let added = world.missive(add.into_iter().chain(["--config", "c.toml"]));
+    let pattern = "s3cret_of_the_reference.*";
+    let export = ["events", "export", "--type", pattern, "--config", "c.toml"];
+    let exported = world.missive(export);
+
+    assert_eq!(
+        (added.code, exported.code),
+        (Some(0), Some(0)),
+        "{added}{exported}"
+    );
+    assert!(!added.stdout.contains("s3cret"), "{added}");
+    let files = files_below(&world.missive_home());
+    assert!(
+        files
+            .iter()
+            .any(|(_, bytes)| holds(bytes, "findable-words"))
+    );
+    for (path, bytes) in files {
+        assert!(!holds(&bytes, "s3cret"), "{path}");
+    }
+}
+
 fn holds(bytes: &[u8], words: &str) -> bool {
     bytes
         .windows(words.len())

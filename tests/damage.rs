@@ -211,7 +211,7 @@ fn a_log_that_lost_its_end_warns_refuses_and_goes_on_when_it_is_told_to() {
     exit 0
     ------- stdout -------
     re-anchored by event 12: events 10 to 11 are missing: the log ends at 9
-    new head  3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665:12:eb08acd7f68304136e3f1937c273adbcc1467428eb0d210714d68921e0823481
+    new head  3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665:12:d67e17d38f28ca1dd940ccdda14f28978a93af18f77d272f3aab200091760fb2
     ");
     insta::assert_snapshot!(world.missive(["events", "verify"]), @r"
     exit 0
@@ -219,7 +219,7 @@ fn a_log_that_lost_its_end_warns_refuses_and_goes_on_when_it_is_told_to() {
     ok: consistent; completeness unproven
     events    10 (1 to 12)
     payloads  7 verified
-    head      3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665:12:eb08acd7f68304136e3f1937c273adbcc1467428eb0d210714d68921e0823481
+    head      3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665:12:d67e17d38f28ca1dd940ccdda14f28978a93af18f77d272f3aab200091760fb2
     re-anchored by event 12: events 10 to 11 were given up
     ");
     insta::assert_snapshot!(world.missive(["events", "list", "--after-sequence", "8"]), @r"

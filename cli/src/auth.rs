@@ -98,6 +98,27 @@ impl Credentials {
     }
 }
 
+/// Every secret that the flags and the configuration lead to in this process, whether the command uses it or
+/// not: what a user types, or a peer gives back, must not bring any of them into the log. Places that hold
+/// nothing are passed over, since only a command that needs them may fail for it.
+pub(crate) fn resolvable(
+    globals: &Globals,
+    config: &Config,
+    environment: &Environment<'_>,
+) -> Vec<Secret> {
+    let named = config
+        .auth_refs
+        .values()
+        .filter_map(|reference| match &reference.place {
+            SecretPlace::Env(name) => Some(name),
+            SecretPlace::Keyring { .. } => None,
+        });
+    let named = named.chain(&globals.bearer_token_env);
+    let resolved = named.filter_map(|name| environment.get(name)?.into_string().ok());
+    let given = globals.header.iter().map(|header| header.value.clone());
+    given.chain(resolved.map(Secret::new)).collect()
+}
+
 fn variable(name: &str, named_by: &str, environment: &Environment<'_>) -> Result<Secret, Failure> {
     let Some(value) = environment.get(name) else {
         // A token that was pasted in place of the name can look like one: only plain names are shown.

@@ -27,6 +27,7 @@ pub mod wire;
 pub use actor::Actor;
 pub use doubt::{InDoubt, in_doubt};
 pub use drive::Done;
+pub use drive::keep::{Reanchored, reanchor};
 pub use drive::retry::Retry;
 pub use drive::send::{Send, SendPart};
 pub use exit::{Exit, outcome_code};

@@ -22,6 +22,8 @@ pub enum Note {
     },
     /// The card was fetched again, since the interface that it named is not there any more.
     CardRefreshed,
+    /// The peer refused A2A's own media type, so the message was sent once more under the old one.
+    PlainJson,
     /// The peer broke A2A, and its answer could be used all the same.
     Violation(String),
 }
@@ -40,6 +42,10 @@ impl fmt::Display for Note {
             }
             Self::CardRefreshed => f.write_str(
                 "the card was fetched again, since the interface that it named is not there any more",
+            ),
+            Self::PlainJson => f.write_str(
+                "the agent does not take application/a2a+json; the message was sent again as \
+                 application/json",
             ),
             Self::Violation(what) => write!(f, "the agent breaks A2A: {what}"),
         }

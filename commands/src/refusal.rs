@@ -164,7 +164,7 @@ pub enum Refusal {
         operation: OperationId,
     },
     /// There is no fault that a re-anchoring would answer.
-    #[error("the log verifies, so there is nothing to re-anchor")]
+    #[error("there is nothing to re-anchor: no fault of the log is known")]
     NothingToReanchor,
     /// A re-anchoring needs a reason.
     #[error("a re-anchoring needs a reason")]

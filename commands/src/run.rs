@@ -82,7 +82,7 @@ pub struct Parts<L> {
     pub credentials: Credentials,
     /// By alias, for agents that the configuration has credentials for.
     pub credentials_of: BTreeMap<Alias, Credentials>,
-    /// Secrets that were resolved for anything else; they are redacted as well.
+    /// Every other secret that this process could resolve; they are redacted as well.
     pub further_secrets: Vec<Secret>,
 }
 

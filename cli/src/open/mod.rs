@@ -24,7 +24,7 @@ use missive_log::backend::{Place, Station};
 use missive_log::contract::IntegrityFault;
 use missive_log::event::Seq;
 use missive_log::seam::{FrozenClock, KernelRandomness, SeededRandomness, SystemClock};
-use missive_log::{Appended, Batch, Draft, Expect, Head, Ids, Log as _, Origin};
+use missive_log::{Head, Ids, Log as _};
 use missive_projections::{Attached, Views, ViewsError};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -201,35 +201,6 @@ impl Session {
         Ok(found)
     }
 
-    /// Appends facts that depend on nothing, signed by whoever acts, whose introduction goes in front where
-    /// it is missing.
-    pub(crate) async fn record(&self, drafts: Vec<Draft>) -> Result<Appended, Failure> {
-        let who = self.who()?;
-        let mut batch = Batch::new(self.ids.batch(), drafts);
-        let known = self.views().and_then(|views| views.last_of(&who.subject()));
-        if known.map_err(|error| self.views_failure(&error))?.is_none() {
-            batch.drafts.insert(0, who.introduction(&self.ids));
-            batch = batch.expecting(Expect::Unchanged {
-                subject: who.subject(),
-                last: None,
-            });
-        }
-        for draft in &mut batch.drafts {
-            draft.actor = Some(who.id);
-            draft.origin = Some(Origin::Cli);
-        }
-        let appended = match self.station.append(batch.clone()).await {
-            // Somebody else has introduced the same actor meanwhile.
-            Err(missive_log::AppendError::Conflict { .. }) => {
-                batch.expect.clear();
-                batch.drafts.remove(0);
-                self.station.append(batch).await
-            }
-            other => other,
-        };
-        appended.map_err(|error| self.append_failure(error))
-    }
-
     /// Notes what a verification found: from here on appends refuse, also in later runs.
     pub(crate) async fn distrust(&self, fault: &IntegrityFault) -> Result<(), Failure> {
         if let Some(log) = self.station.local_log() {
@@ -243,11 +214,6 @@ impl Session {
         noted
             .map(|_| ())
             .map_err(|error| failure::companion(&error))
-    }
-
-    /// What went wrong with an append, for the user.
-    pub(crate) fn append_failure(&self, error: missive_log::AppendError) -> Failure {
-        failure::append(&self.home, error)
     }
 
     /// What went wrong with a read, for the user.

@@ -4,10 +4,7 @@ use super::failure;
 use crate::failure::Failure;
 use crate::state::{Profile, private_file};
 use missive_log::Ids;
-use missive_log::event::kind::ActorSeen;
-use missive_log::event::{ActorId, Draft, EventKind, Subject};
-use missive_log::payload::redact::Redactor;
-use missive_log::payload::{About, Role};
+use missive_log::event::ActorId;
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
@@ -46,20 +43,6 @@ impl Who {
             .hint("move the file away: a new actor is made up, and past events keep theirs")
         })?;
         Ok(Self { id, names: names() })
-    }
-
-    /// What their introduction is about.
-    pub(crate) fn subject(&self) -> Subject {
-        Subject::Actor(self.id)
-    }
-
-    /// The fact that they were seen.
-    pub(super) fn introduction(&self, ids: &Ids) -> Draft {
-        let kind = EventKind::ActorSeen(ActorSeen {});
-        let mut draft = Draft::new(ids.event(), self.subject(), kind);
-        let names = Redactor::default().text(ids, Role::Actor, About::default(), &self.names);
-        draft.payloads = vec![names];
-        draft
     }
 }
 

@@ -1,4 +1,8 @@
 //! Give an agent another alias; its history stays.
+//!
+//! Both aliases are subjects of the fact: it is recorded on the old one and once more on the new one, which
+//! the views pass over. So two processes that give the same new alias at the same moment, by renaming or by
+//! adding, are each other's condition, and the second one decides again.
 
 use missive_log::event::kind::AgentRenamed;
 use missive_log::event::{Alias, EventKind, Subject};
@@ -30,19 +34,23 @@ impl Decide for AgentRename {
             }
             .into());
         }
-        let subject = Subject::Agent(self.old.clone());
         let expect = vec![
-            unchanged(views, subject.clone())?,
+            unchanged(views, Subject::Agent(self.old.clone()))?,
             unchanged(views, Subject::Agent(self.new.clone()))?,
         ];
         let to = self.new.clone();
         let kind = EventKind::AgentRenamed(AgentRenamed { to });
-        let mut draft = moment.draft(subject, kind, Vec::new());
-        draft.operation = Some(moment.ids.operation());
-        draft.links.agent = Some(self.old.clone());
+        let operation = moment.ids.operation();
+        let on = |alias: &Alias| {
+            let subject = Subject::Agent(alias.clone());
+            let mut draft = moment.draft(subject, kind.clone(), Vec::new());
+            draft.operation = Some(operation.clone());
+            draft.links.agent = Some(alias.clone());
+            draft
+        };
         Ok(Decision {
             expect,
-            drafts: vec![draft],
+            drafts: vec![on(&self.old), on(&self.new)],
         })
     }
 }

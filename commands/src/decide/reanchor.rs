@@ -10,6 +10,8 @@ use missive_log::event::{Draft, EventKind, Seq, Subject};
 use missive_log::payload::About;
 use missive_log::{Head, Role};
 
+use std::sync::Arc;
+
 use super::Moment;
 use crate::refusal::Refusal;
 
@@ -17,7 +19,7 @@ use crate::refusal::Refusal;
 #[derive(Clone, Debug)]
 pub struct Reanchor {
     /// What does not hold.
-    pub fault: Option<IntegrityFault>,
+    pub fault: Option<Arc<IntegrityFault>>,
     /// Where the log ends.
     pub head: Head,
     /// Why the owner lets it go on.
@@ -25,25 +27,50 @@ pub struct Reanchor {
 }
 
 impl Reanchor {
-    /// The one fact.
+    /// The place whose link the fact names as the last good one, where the fault does not name it itself.
+    pub fn last_good(&self) -> Option<Seq> {
+        let first_bad = self.fault.as_ref()?.first_bad();
+        match self.fault.as_deref()? {
+            IntegrityFault::Shorter { .. }
+            | IntegrityFault::OtherLink { .. }
+            | IntegrityFault::OtherLog { .. }
+            | IntegrityFault::Gone { .. } => None,
+            IntegrityFault::Chain(_)
+            | IntegrityFault::Unreadable { .. }
+            | IntegrityFault::Thread { .. }
+            | IntegrityFault::Time { .. }
+            | IntegrityFault::PayloadMissing { .. }
+            | IntegrityFault::PayloadChanged { .. }
+            | IntegrityFault::Store { .. } => {
+                Some(first_bad.map_or(self.head.seq, |bad| Seq(bad.0.saturating_sub(1))))
+            }
+        }
+    }
+
+    /// The one fact, as facts and as what is appended. `link` is the link of [`Reanchor::last_good`], if
+    /// it can be read: damage around that place can hide it, and the log's own one stands in for it then.
     ///
     /// # Errors
     /// If there is no fault to answer, or no reason.
-    pub fn decide(&self, moment: &Moment<'_>) -> Result<Draft, Refusal> {
+    pub fn decide(
+        &self,
+        moment: &Moment<'_>,
+        link: Option<Link>,
+    ) -> Result<(LogReanchored, Draft), Refusal> {
         let fault = self.fault.as_ref().ok_or(Refusal::NothingToReanchor)?;
         if self.reason.trim().is_empty() {
             return Err(Refusal::NoReason);
         }
-        let facts = self.facts(fault);
-        let kind = EventKind::LogReanchored(facts);
+        let facts = self.facts(fault, link);
+        let kind = EventKind::LogReanchored(facts.clone());
         let (ids, redactor) = (moment.ids, moment.redactor);
         let reason = redactor.text(ids, Role::Reason, About::default(), &self.reason);
         let mut draft = moment.draft(Subject::Log, kind, vec![reason]);
         draft.operation = Some(ids.operation());
-        Ok(draft)
+        Ok((facts, draft))
     }
 
-    fn facts(&self, fault: &IntegrityFault) -> LogReanchored {
+    fn facts(&self, fault: &IntegrityFault, link: Option<Link>) -> LogReanchored {
         let facts = |witnessed: (Seq, Link), found: (Seq, Link)| LogReanchored {
             witnessed: witnessed.0,
             witnessed_link: witnessed.1,
@@ -69,10 +96,8 @@ impl Reanchor {
             | IntegrityFault::PayloadChanged { .. }
             | IntegrityFault::Store { .. } => {
                 // Everything from the first bad place on is declared as not trusted.
-                let before = fault
-                    .first_bad()
-                    .map_or(self.head.seq, |bad| Seq(bad.0.saturating_sub(1)));
-                facts(end, (before, self.head.link))
+                let before = self.last_good().unwrap_or(self.head.seq);
+                facts(end, (before, link.unwrap_or(self.head.link)))
             }
         }
     }

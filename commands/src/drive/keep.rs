@@ -3,6 +3,7 @@
 use missive_log::event::Seq;
 use missive_log::{Batch, Log};
 
+use crate::decide::Moment;
 use crate::decide::export::Export;
 use crate::decide::reanchor::Reanchor;
 use crate::failure::CommandError;
@@ -15,15 +16,39 @@ impl<L: Log> Missive<L> {
         self.settle();
         Ok(recorded)
     }
+}
 
-    /// Declares that the log goes on although it lost events; gives the place of the declaration.
-    ///
-    /// # Errors
-    /// A refusal if there is nothing to declare, or what the log says.
-    pub async fn reanchor(&self, command: &Reanchor) -> Result<Seq, CommandError> {
-        let draft = command.decide(&self.moment())?;
-        // Alone, and on no condition: the log takes nothing else before it.
-        let batch = Batch::new(self.ids().batch(), vec![draft]);
-        Ok(self.log().append(batch).await?.first)
-    }
+/// What a re-anchoring gave up, and where it says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reanchored {
+    /// The place of the declaration.
+    pub sequence: Seq,
+    /// The first and the last place that are lost; none if only their links changed.
+    pub lost: Option<(Seq, Seq)>,
+}
+
+/// Declares that the log goes on although it lost events. It asks no views: they may not stand on such a
+/// log.
+///
+/// # Errors
+/// A refusal if there is nothing to declare, or what the log says.
+pub async fn reanchor(
+    log: &impl Log,
+    moment: &Moment<'_>,
+    command: &Reanchor,
+) -> Result<Reanchored, CommandError> {
+    let link = match command.last_good() {
+        None => None,
+        Some(place) => {
+            let records = log.pick(&[place]).await.unwrap_or_default();
+            records.first().map(|record| record.link)
+        }
+    };
+    let (facts, draft) = command.decide(moment, link)?;
+    // Alone, and on no condition: the log takes nothing else before it, not even its actor's introduction.
+    let batch = Batch::new(moment.ids.batch(), vec![draft]);
+    Ok(Reanchored {
+        sequence: log.append(batch).await?.last,
+        lost: (facts.found < facts.witnessed).then(|| (facts.found.next(), facts.witnessed)),
+    })
 }

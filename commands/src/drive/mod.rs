@@ -6,7 +6,7 @@
 pub(crate) mod call;
 pub(crate) mod card;
 pub(crate) mod choose;
-mod keep;
+pub mod keep;
 mod outcome;
 pub mod retry;
 mod search;
@@ -116,7 +116,6 @@ impl<L: Log> Missive<L> {
             service_params,
             headers: credentials.headers.clone(),
             bearer: credentials.bearer.clone(),
-            plain_json: false,
         }
     }
 

@@ -345,7 +345,7 @@ impl<L: Log> Missive<L> {
             task: case.event.links.task.clone(),
             is_new: false,
         };
-        let outgoing = Outgoing {
+        let mut outgoing = Outgoing {
             peer: &case.peer,
             message_id: &facts.message,
             place: &place,
@@ -357,7 +357,10 @@ impl<L: Log> Missive<L> {
             attempt: facts.attempt.saturating_add(1),
             check_task: false,
         };
-        match self.attempt(&mut case.course, &outgoing, interrupt).await {
+        match self
+            .attempt(&mut case.course, &mut outgoing, interrupt)
+            .await
+        {
             Ok(answered) => Ok(answered.reading),
             Err(unanswered) => Err(unanswered.error),
         }

@@ -190,6 +190,8 @@ pub(crate) struct Unanswered {
     refused: bool,
     /// The HTTP status of an answer that is no A2A error.
     status: Option<u16>,
+    /// Whether the media type of the request was refused, before anybody looked at the message.
+    media_refused: bool,
 }
 
 impl From<CommandError> for Unanswered {
@@ -198,6 +200,7 @@ impl From<CommandError> for Unanswered {
             error,
             refused: false,
             status: None,
+            media_refused: false,
         }
     }
 }
@@ -310,9 +313,9 @@ impl<L: Log> Missive<L> {
                 check_task: true,
             })
         };
-        let first = outgoing(chosen.negotiated.choice, 1)?;
+        let mut first = outgoing(chosen.negotiated.choice, 1)?;
         self.note_new(place, &first.line);
-        let unanswered = match self.attempt(course, &first, interrupt).await {
+        let unanswered = match self.attempt(course, &mut first, interrupt).await {
             Ok(answered) => return Ok((first.line, answered)),
             Err(unanswered) => unanswered,
         };
@@ -331,8 +334,8 @@ impl<L: Log> Missive<L> {
             return Err(unanswered.error);
         }
         self.note(Note::CardRefreshed);
-        let second = outgoing(choice, 2)?;
-        match self.attempt(course, &second, interrupt).await {
+        let mut second = outgoing(choice, first.attempt.saturating_add(1))?;
+        match self.attempt(course, &mut second, interrupt).await {
             Ok(answered) => Ok((second.line, answered)),
             Err(unanswered) => Err(unanswered.error),
         }
@@ -358,8 +361,29 @@ impl<L: Log> Missive<L> {
         Ok(())
     }
 
-    /// One request: intent, effect, outcome.
+    /// One request, and one more if a peer of A2A 1.0.0 refused the media type that came after it: then
+    /// nobody has read the message, and it goes out again as `application/json` with the same id.
     pub(crate) async fn attempt(
+        &self,
+        course: &mut Course,
+        outgoing: &mut Outgoing<'_>,
+        interrupt: &mut Interrupt,
+    ) -> Result<Answered, Unanswered> {
+        match self.attempt_once(course, outgoing, interrupt).await {
+            Err(unanswered) if unanswered.media_refused => {
+                if !outgoing.request.make_plain_json() {
+                    return Err(unanswered);
+                }
+                outgoing.attempt = outgoing.attempt.saturating_add(1);
+                self.note(Note::PlainJson);
+                self.attempt_once(course, outgoing, interrupt).await
+            }
+            other => other,
+        }
+    }
+
+    /// One request: intent, effect, outcome.
+    async fn attempt_once(
         &self,
         course: &mut Course,
         outgoing: &Outgoing<'_>,
@@ -455,10 +479,13 @@ impl<L: Log> Missive<L> {
     }
 
     fn unanswered(&self, operation: OperationId, error: AskError, call: Call) -> Unanswered {
-        let (mut refused, mut status) = (false, None);
+        let (mut refused, mut status, mut media_refused) = (false, None, false);
         let failure = match error {
             AskError::Fault(Fault::Peer(error)) => {
                 status = (error.kind == ErrorKind::HttpStatus).then_some(error.status);
+                // With a reason or a code it is the agent that speaks, and of the parts of the message.
+                media_refused =
+                    error.status == 415 && error.reason.is_none() && error.code.is_none();
                 let error = Box::new(self.clean(&error));
                 Failure::Peer { operation, error }
             }
@@ -481,6 +508,7 @@ impl<L: Log> Missive<L> {
             error: failure.into(),
             refused,
             status,
+            media_refused,
         }
     }
 }

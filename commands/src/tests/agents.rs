@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use missive_fixtures::{Answer, EchoAgent, ScriptedPeer, Setup};
+use missive_log::{AppendError, Batch, Log};
 use serde_json::json;
 
 use super::{World, alias, patient, py, told};
 use crate::config::AgentSeed;
+use crate::decide::Decide;
 use crate::decide::agent_add::AgentAdd;
 use crate::decide::agent_remove::AgentRemove;
 use crate::decide::agent_rename::AgentRename;
@@ -188,6 +190,63 @@ async fn a_renamed_agent_keeps_its_card_and_its_old_alias_says_where_it_went() {
             .len(),
         1
     );
+}
+
+#[tokio::test]
+async fn one_alias_is_given_once_however_many_decide_at_the_same_moment() {
+    let ada = || AgentRename {
+        old: alias("ada"),
+        new: alias("snake"),
+    };
+    let py = AgentRename {
+        old: alias("py"),
+        new: alias("snake"),
+    };
+    let added = AgentAdd::new(alias("snake"), "http://127.0.0.1:7103");
+    let elsewhere = AgentRename {
+        old: alias("ada"),
+        new: alias("cobra"),
+    };
+    // What is decided second, on views that do not know of the first, and what it is told afterwards.
+    let taken = "an agent is already called snake";
+    let cases: [(&dyn Decide, &str); 3] = [
+        (&py, taken),
+        (&added, taken),
+        (&elsewhere, "no agent is called ada"),
+    ];
+    for (second, told) in cases {
+        for first_wins in [true, false] {
+            let world = World::new().with_agent("http://127.0.0.1:7101").await;
+            let missive = world.missive();
+            let other = AgentAdd::new(alias("ada"), "http://127.0.0.1:7102");
+            missive.agent_add(&other).await.unwrap();
+            let views = missive.views();
+            let (one, other) = (missive.moment(), missive.moment());
+            let first = ada().decide(&views, &one).unwrap();
+            let second_decision = second.decide(&views, &other).unwrap();
+            let mut pair = [first, second_decision];
+            if !first_wins {
+                pair.reverse();
+            }
+            let [winner, loser] = pair.map(|decision| Batch {
+                id: world.ids.batch(),
+                expect: decision.expect,
+                drafts: decision.drafts,
+            });
+
+            world.log.append(winner).await.unwrap();
+            let lost = world.log.append(loser).await;
+
+            assert!(
+                matches!(lost, Err(AppendError::Conflict { .. })),
+                "{lost:?}"
+            );
+            if first_wins {
+                let again = second.decide(&world.newest(), &other).unwrap_err();
+                assert_eq!(again.to_string(), told);
+            }
+        }
+    }
 }
 
 #[tokio::test]

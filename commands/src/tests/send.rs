@@ -1,9 +1,11 @@
 //! Sending, when the peer behaves.
 
-use missive_fixtures::{EchoAgent, Setup};
+use missive_fixtures::{Answer, EchoAgent, Seen, Setup};
 use missive_log::event::EventKind;
+use serde_json::json;
 
 use super::{World, patient, py};
+use crate::note::Note;
 use crate::wire::version::Binding;
 use crate::{Exit, Send, Target};
 
@@ -40,6 +42,78 @@ async fn a_message_is_an_intent_an_effect_and_an_outcome() {
         assert!(matches!(&intent.kind, EventKind::SendRequested(facts) if facts.attempt == 1));
         assert!(intent.payloads.iter().all(|payload| payload.redacted == 0));
         assert_eq!(agent.messages().len(), 1);
+    }
+}
+
+/// The media types of the messages that an agent got over HTTP+JSON.
+fn media_types(agent: &EchoAgent) -> Vec<String> {
+    let seen = agent.peer().requests_to("POST", "/rest/message:send");
+    let media = |seen: &Seen| seen.header("content-type").unwrap_or_default().to_owned();
+    seen.iter().map(media).collect()
+}
+
+#[tokio::test]
+async fn a_peer_of_1_0_0_gets_the_message_again_under_the_media_type_that_it_knows() {
+    let agent = EchoAgent::start();
+    let refusal = Answer::text(415, "Unsupported Media Type");
+    agent.peer().once("POST", "/rest/message:send", refusal);
+    let world = World::new().with_agent(&agent.url()).await;
+    let missive = world.missive();
+
+    let message = Send::text(py(), "echo hi");
+    let done = missive.send(&message, &mut patient()).await.unwrap();
+
+    assert_eq!(done.report.answer.text, "hi");
+    assert_eq!(missive.take_notes(), [Note::PlainJson]);
+    assert_eq!(
+        media_types(&agent),
+        ["application/a2a+json", "application/json"]
+    );
+    let ids: Vec<_> = agent
+        .messages()
+        .iter()
+        .map(|m| m["messageId"].clone())
+        .collect();
+    assert!(ids.windows(2).all(|pair| pair[0] == pair[1]), "{ids:?}");
+    assert_eq!(
+        world.kinds().await[2..],
+        [
+            "a2a.send.requested",
+            "a2a.send.failed",
+            "a2a.send.requested",
+            "a2a.send.responded"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_peer_that_refuses_the_media_types_of_the_parts_or_both_spellings_is_told_as_it_says() {
+    let info = json!({"@type": "type.googleapis.com/google.rpc.ErrorInfo",
+        "reason": "CONTENT_TYPE_NOT_SUPPORTED", "domain": "a2a-protocol.org"});
+    let of_parts = Answer::json(
+        415,
+        &json!({"error": {"code": 415, "message": "no images", "details": [info]}}),
+    );
+    let cases = [
+        (of_parts, 1),
+        (Answer::text(415, "Unsupported Media Type"), 2),
+    ];
+    for (refusal, requests) in cases {
+        let agent = EchoAgent::start();
+        for _ in 0..requests {
+            agent
+                .peer()
+                .once("POST", "/rest/message:send", refusal.clone());
+        }
+        let world = World::new().with_agent(&agent.url()).await;
+        let missive = world.missive();
+
+        let message = Send::text(py(), "echo hi");
+        let sent = missive.send(&message, &mut patient()).await;
+        let error = sent.unwrap_err();
+
+        assert_eq!(error.exit(), Exit::Data, "{error}");
+        assert_eq!(media_types(&agent).len(), requests);
     }
 }
 

@@ -6,17 +6,11 @@ use super::headers::HeaderText;
 use super::negotiate::Choice;
 use super::request::{Bounds, BuildError, Operation, Request, Verb, below, segment};
 
+/// The media type of bodies (section 11.1).
+pub(super) const MEDIA: &str = "application/a2a+json";
+
 /// Builds a request without the headers that all bindings share.
-pub(super) fn build(
-    choice: &Choice,
-    operation: &Operation,
-    plain_json: bool,
-) -> Result<Request, BuildError> {
-    let media = if plain_json {
-        "application/json"
-    } else {
-        "application/a2a+json"
-    };
+pub(super) fn build(choice: &Choice, operation: &Operation) -> Result<Request, BuildError> {
     let plain = |name: &str, value: &str| (name.to_owned(), HeaderText::Plain(value.to_owned()));
     let mut headers = vec![plain(
         "Accept",
@@ -31,7 +25,7 @@ pub(super) fn build(
     match operation {
         Operation::SendMessage(send) => {
             let body = serde_json::to_vec(&send.request(tenant)).map_err(|_| BuildError::Json)?;
-            headers.push(plain("Content-Type", media));
+            headers.push(plain("Content-Type", MEDIA));
             let url = below(&choice.url, "/message:send")?;
             Ok(Request {
                 verb: Verb::Post,

@@ -40,6 +40,22 @@ pub struct Request {
     pub bounds: Bounds,
 }
 
+impl Request {
+    /// Makes the media type of the body the one that A2A 1.0.0 had for HTTP+JSON, `application/json`; says
+    /// whether it was the newer one.
+    pub(crate) fn make_plain_json(&mut self) -> bool {
+        let mut headers = self.headers.iter_mut();
+        let media = headers.find(|(name, text)| {
+            name.eq_ignore_ascii_case("content-type") && text.expose() == http_json::MEDIA
+        });
+        let Some((_, media)) = media else {
+            return false;
+        };
+        *media = HeaderText::Plain("application/json".to_owned());
+        true
+    }
+}
+
 /// What an answer may take. Only a blocking send may honestly last for hours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bounds {
@@ -105,9 +121,6 @@ pub struct Extras {
     pub headers: Vec<(String, Secret)>,
     /// A token for `Authorization: Bearer`.
     pub bearer: Option<Secret>,
-    /// Send HTTP+JSON bodies as `application/json`, as A2A 1.0.0 did: for peers that answer
-    /// `application/a2a+json` with 415.
-    pub plain_json: bool,
 }
 
 /// Why a request cannot be built. Nothing was sent.
@@ -157,7 +170,7 @@ pub fn build(
     request_id: &str,
 ) -> Result<Request, BuildError> {
     let mut request = match choice.binding {
-        Binding::HttpJson => http_json::build(choice, operation, extras.plain_json)?,
+        Binding::HttpJson => http_json::build(choice, operation)?,
         Binding::JsonRpc => json_rpc::build(choice, operation, request_id)?,
         Binding::Grpc => return Err(BuildError::Grpc),
     };

@@ -76,7 +76,6 @@ fn a_message_leaves_over_http_as_a_bare_object_with_the_tenant_in_it() {
         service_params: vec![("X-Trace".to_owned(), "7".to_owned())],
         headers: vec![("X-Api-Key".to_owned(), Secret::new("hunter2".to_owned()))],
         bearer: Some(Secret::new("t0ken".to_owned())),
-        plain_json: false,
     };
 
     let request = build(

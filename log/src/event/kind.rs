@@ -91,7 +91,8 @@ fact!(
     }
 );
 fact!(
-    /// An agent has another alias from here on. The subject is the old one.
+    /// An agent has another alias from here on. The subject is the old one; a second fact beside it, whose
+    /// subject is the new one, says that this alias is taken.
     AgentRenamed {
         /// The new alias.
         to: Alias,

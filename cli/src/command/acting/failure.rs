@@ -151,6 +151,7 @@ impl<'a> Told<'a> {
             Refusal::Finished { operation } => {
                 format!("`missive events list --operation {operation}` shows how it ended")
             }
+            Refusal::NothingToReanchor => "`missive events verify` looks for one".to_owned(),
             Refusal::StillRunning { .. } => {
                 "wait until that process ends, or end it and run the command again".to_owned()
             }
@@ -169,7 +170,6 @@ impl<'a> Told<'a> {
             | Refusal::Request(_)
             | Refusal::Address { .. }
             | Refusal::Erased { .. }
-            | Refusal::NothingToReanchor
             | Refusal::NoReason => return None,
         })
     }

@@ -19,6 +19,7 @@ use crate::open::{Host, Session};
 use crate::render::Output;
 use crate::render::progress::Progress;
 use missive_commands::peer::{agent_url, resolve};
+use missive_commands::secret::Secret;
 use missive_commands::{
     Actor, CommandError, Credentials, Exit, Missive, Parts, Refusal, Requests, Target,
 };
@@ -26,6 +27,7 @@ use missive_log::backend::Station;
 use missive_log::backend::instance::Instance;
 use missive_log::backend::memory::MemoryLog;
 use missive_log::event::Alias;
+use missive_log::payload::redact::Redactor;
 use missive_log::{Ids, Log, Origin};
 use missive_projections::{Views, ViewsHost, source_of};
 use std::collections::BTreeMap;
@@ -109,15 +111,18 @@ pub(super) fn for_requests(
 
 /// The acting room for what is only recorded or looked up.
 pub(super) fn for_records(setting: &Setting<'_>, session: &Session) -> Result<OnLog, Failure> {
-    // Nothing is requested, but what was given as a secret is still not stored by another way.
-    let headers = setting.globals.header.iter();
-    let credentials = Credentials {
-        bearer: None,
-        headers: headers
-            .map(|header| (header.name.clone(), header.value.clone()))
-            .collect(),
-    };
-    on_log(setting, session, views(session)?, credentials)
+    on_log(setting, session, views(session)?, Credentials::default())
+}
+
+/// Knows every secret of this run, for what is recorded without the acting room.
+pub(super) fn redactor(setting: &Setting<'_>) -> Redactor {
+    let secrets = secrets(setting);
+    Redactor::new(&secrets.iter().map(Secret::expose).collect())
+}
+
+fn secrets(setting: &Setting<'_>) -> Vec<Secret> {
+    let environment = Environment::of_process();
+    auth::resolvable(setting.globals, &setting.config, &environment)
 }
 
 fn views(session: &Session) -> Result<Views, Failure> {
@@ -218,7 +223,7 @@ impl<L: Log> World<L> {
             },
             credentials,
             credentials_of: BTreeMap::new(),
-            further_secrets: Vec::new(),
+            further_secrets: secrets(setting),
         })
     }
 }

@@ -3,6 +3,7 @@
 //! The export is written on a thread of its own with memory for one event at a time, so that a reader
 //! that stands still stops neither the log nor those who are attached to it.
 
+use super::super::acting::{self, Told};
 use super::super::{Setting, no_log, warn_of_fault};
 use super::chosen::{Indexed, check_names, filter, typed};
 use super::verify::known;
@@ -12,13 +13,11 @@ use crate::open::Session;
 use crate::render::Output;
 use crate::render::sink::Writer;
 use missive_commands::Exit;
+use missive_commands::decide::export::Export as Recorded;
 use missive_log::ReadError;
+use missive_log::event::Seq;
 use missive_log::event::facts::{ExportFormat, Program};
-use missive_log::event::kind::LogExported;
-use missive_log::event::{Draft, EventKind, Seq, Subject};
 use missive_log::export::{ExportError, Exported, Plan, export};
-use missive_log::payload::redact::Redactor;
-use missive_log::payload::{About, Role};
 use missive_projections::{Filter, KindPattern, SELECT_MAX, Views, ViewsError, block_on};
 use std::collections::VecDeque;
 use std::io::ErrorKind;
@@ -64,9 +63,15 @@ async fn write(
         .count()
         .map_err(|error| session.views_failure(&error))?;
     // First the fact, then the effect: what left the house is on record even if the writing is cut short.
-    session
-        .record(vec![draft(session, &plan, &typed, events)])
-        .await?;
+    let fact = Recorded {
+        format: plan.format,
+        through: plan.through.seq,
+        events,
+        filter: plan.filtered.then_some(typed),
+    };
+    let missive = acting::for_records(setting, session)?;
+    let recorded = missive.export_recorded(&fact).await;
+    acting::concluded(&missive, output, &Told::of(setting), recorded)?;
     let kept = Kept::new(&views, &filter, &plan).map_err(|error| session.views_failure(&error))?;
     let progress = output.progress("exporting");
     let exported = on_a_thread(session, plan, kept, output.writer()?).await?;
@@ -114,22 +119,6 @@ fn format(format: Format) -> ExportFormat {
         Format::Csv => ExportFormat::Csv,
         Format::CloudEvents => ExportFormat::CloudEvents,
     }
-}
-
-fn draft(session: &Session, plan: &Plan, typed: &str, events: u64) -> Draft {
-    let ids = session.ids();
-    let facts = LogExported {
-        format: plan.format,
-        through: plan.through.seq,
-        events,
-        filtered: plan.filtered,
-    };
-    let mut draft = Draft::new(ids.event(), Subject::Log, EventKind::LogExported(facts));
-    draft.operation = Some(ids.operation());
-    if plan.filtered {
-        draft.payloads = vec![Redactor::default().text(ids, Role::Filter, About::default(), typed)];
-    }
-    draft
 }
 
 async fn on_a_thread(
