@@ -5,6 +5,10 @@
 //! default). The log is written by one child process and folded by another, so that peak memory is that
 //! of folding.
 //!
+//! `MISSIVE_BENCH_STEP` makes folding follow the log in steps of so many events, as the views of a host
+//! do; without it everything is folded at once. `MISSIVE_BENCH_SENDS=1` writes sends that nobody answers,
+//! each an operation of its own, instead of the history below.
+//!
 //! The history is the heaviest that honest use gives: five events an operation (a send, its task, a call,
 //! the task again, the answer), each operation with ids of its own, five operations a context, twenty
 //! agents.
@@ -111,7 +115,10 @@ fn alias(n: usize) -> Alias {
 fn operation_of(ids: &Ids, number: usize, first: Seq) -> Vec<Draft> {
     let url = BareUrl::new("https://agents.example.test/a2a/v1").unwrap();
     let context = ContextId::new(&format!("context-{:08}-aaaa-bbbb-cccc", number / 5)).unwrap();
-    let task = TaskId::new(&ids.uuid().to_string()).unwrap();
+    let task = match sends_only() {
+        true => TaskId::new(&format!("task-{:08}", number / 5)).unwrap(),
+        false => TaskId::new(&ids.uuid().to_string()).unwrap(),
+    };
     let operation: OperationId = ids.operation();
     let message = MessageId::new(&ids.uuid().to_string()).unwrap();
     let facts = |state| TaskFacts {
@@ -161,9 +168,10 @@ fn operation_of(ids: &Ids, number: usize, first: Seq) -> Vec<Draft> {
             violations: Vec::new(),
         }),
     ];
+    let kinds = kinds.into_iter().take(if sends_only() { 1 } else { 5 });
     let third = first.next().next();
     let causes = [None, Some(first), None, Some(third), Some(third)];
-    let drafts = kinds.into_iter().zip(causes).map(|(kind, cause)| Draft {
+    let drafts = kinds.zip(causes).map(|(kind, cause)| Draft {
         operation: Some(operation.clone()),
         origin: Some(Origin::Cli),
         actor: Some(ActorId([5; 16])),
@@ -178,11 +186,25 @@ fn operation_of(ids: &Ids, number: usize, first: Seq) -> Vec<Draft> {
     drafts.collect()
 }
 
+fn sends_only() -> bool {
+    std::env::var_os("MISSIVE_BENCH_SENDS").is_some()
+}
+
+/// How many events are folded at a time.
+fn step() -> Option<usize> {
+    std::env::var("MISSIVE_BENCH_STEP").ok()?.parse().ok()
+}
+
 fn fold(home: &Path) {
     let log = open_log(home);
     let head = *log.head().borrow();
     let folder = home.join("views");
-    let open = || Arc::new(ViewsHost::open(&folder, head, source_of(Arc::clone(&log))).unwrap());
+    let source = || -> missive_projections::Source {
+        let all = source_of(Arc::clone(&log));
+        let most = step().unwrap_or(usize::MAX);
+        Box::new(move |after, limit| all(after, limit.min(most)))
+    };
+    let open = || Arc::new(ViewsHost::open(&folder, head, source()).unwrap());
     let begun = Instant::now();
     let mut after = Seq::ZERO;
     while after < head.seq {
@@ -199,6 +221,10 @@ fn fold(home: &Path) {
 
     let host = open();
     let (begun, cpu_before) = (Instant::now(), cpu());
+    while let Some(step) = step().filter(|_| host.position() < head.seq) {
+        let next = host.position().0 + u64::try_from(step).unwrap();
+        host.ensure(Seq(next).min(head.seq)).unwrap();
+    }
     host.ensure(head.seq).unwrap();
     let rate = per_second(head.seq.0, begun.elapsed());
     row("views folded from nothing", &format!("{rate} events/s"));

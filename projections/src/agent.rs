@@ -208,8 +208,7 @@ fn add(rows: &mut impl Rows, event: &Event, facts: &AgentAdded) {
         former: Vec::new(),
     };
     save(rows, Table::Agents, key(&alias), &Entry::Present(agent));
-    let identity = event.seq.to_key().to_vec();
-    rows.put(Table::Identities, key(&alias), identity);
+    rows.put(Table::Identities, key(&alias), event.seq.to_key().into());
     // A card that came from elsewhere is not this agent's.
     let card: Option<Card> = load(rows, Table::Cards, key(&alias));
     let base = card.and_then(|card| card.body).and_then(|body| body.base);
@@ -239,10 +238,10 @@ fn rename(rows: &mut impl Rows, event: &Event, to: &Alias) {
         at: event.seq,
     };
     save(rows, Table::Agents, key(&from), &pointer);
-    rows.put(Table::Identities, key(to), agent.added.to_key().to_vec());
+    rows.put(Table::Identities, key(to), agent.added.to_key().into());
     save(rows, Table::Agents, key(to), &Entry::Present(agent));
     match rows.get(Table::Cards, key(&from)) {
-        Some(card) => rows.put(Table::Cards, key(to), card.to_vec()),
+        Some(card) => rows.put(Table::Cards, key(to), card),
         None => rows.delete(Table::Cards, key(to)),
     }
     rows.delete(Table::Cards, key(&from));

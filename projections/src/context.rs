@@ -1,7 +1,7 @@
 //! Contexts: what belongs together, across agents.
 
 use crate::outbox::agent_of;
-use crate::rows::{Rows, Table, key_of, load, micros, save};
+use crate::rows::{Bytes, Rows, Table, key_of, load, micros, save};
 use crate::task;
 use crate::view::Projection;
 use missive_log::event::{Alias, ContextId, EventKind, Seq, TaskId};
@@ -109,6 +109,6 @@ fn note_new(rows: &mut impl Rows, table: Table, key: &[u8]) -> u32 {
     if rows.get(table, key).is_some() {
         return 0;
     }
-    rows.put(table, key, Vec::new());
+    rows.put(table, key, Bytes::empty());
     1
 }

@@ -103,7 +103,7 @@ fn key_for(
 
 fn sent(rows: &mut impl Rows, event: &Event, message: &MessageId) {
     let key = note(rows, event, message, Direction::Sent);
-    rows.put_new(Table::Sends, &event.seq.to_key(), key);
+    rows.put_new(Table::Sends, &event.seq.to_key(), key.into());
 }
 
 fn note(rows: &mut impl Rows, event: &Event, message: &MessageId, direction: Direction) -> Vec<u8> {

@@ -13,9 +13,10 @@ use crate::message::Messages;
 use crate::outbox::Outbox;
 use crate::rows::disk::DiskStore;
 use crate::rows::fold::Fold;
+use crate::rows::pending::Cell;
 use crate::rows::postings::Blocks;
 use crate::rows::store::Store;
-use crate::rows::{Places, Rows, Table, decode_row};
+use crate::rows::{Places, Rows, Table, decode_row, encode_row};
 use crate::task::Tasks;
 use crate::view::{Indexing, Projection};
 use missive_log::chain::{Link, LogId};
@@ -250,11 +251,12 @@ pub(crate) fn fold(store: &Store, state: &State, prepared: Prepared) -> Result<S
         next.link = Some(decoded.link);
     }
     count_kinds(&mut chunk.rows, &prepared.blocks);
-    let mut writes = chunk.rows.into_writes()?;
-    writes.extend(prepared.blocks.into_writes());
-    let row = postcard::to_stdvec(&next).map_err(|_| ViewsError::Damaged { table: Table::Meta })?;
-    writes.push((Table::Meta.key(STATE_KEY).into(), Some(row.into())));
-    store.commit(writes, false)?;
+    let mut seen = chunk.rows.into_seen()?;
+    seen.extend(prepared.blocks.into_seen());
+    let row = encode_row(&next).map_err(|_| ViewsError::Damaged { table: Table::Meta })?;
+    let key = Table::Meta.key(STATE_KEY).into();
+    seen.push((key, Cell::written(Some(row), false)));
+    store.commit(seen)?;
     Ok(next)
 }
 
@@ -323,7 +325,6 @@ pub(crate) fn catch_up(
     } else {
         fold_in_line(store, state, source, until, done)?
     };
-    store.flush()?;
     let empty_place = matches!(until, Until::Exactly(_)) && !source(state.position, 1)?.is_empty();
     if state.position < until.place() && !empty_place {
         return Err(ViewsError::Beyond {

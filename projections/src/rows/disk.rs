@@ -3,16 +3,25 @@
 //! One keyspace holds every table, so that opening replays one journal and a checkpoint flushes one
 //! memtable. A folder that does not open is removed by the caller; so is one whose creation was
 //! interrupted, which fjall cannot open either.
+//!
+//! Rows gather in memory (`pending.rs`). While the log rests they are handed to the operating system at
+//! once, as a batch in fjall's journal, so that the death of the process loses nothing. A log that is
+//! written or folded in bulk makes many of them: those are sorted and written as a table, which costs
+//! a fraction of journal, memtable and flush, and until then a death costs the time to fold them again.
 
-use super::store::{Visit, Write};
+use super::pending::{Pending, Seen};
+use super::store::Visit;
 use super::written::Written;
 use super::{Bytes, Order};
 use crate::error::ViewsError;
+use fjall::compaction::Leveled;
 use fjall::config::{BlockSizePolicy, CompressionPolicy};
 use fjall::{CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
+use std::cmp::Ordering;
 use std::fmt;
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 /// Blocks of the tables, in bytes: larger ones compress better and cost more per point read.
 const BLOCK_BYTES: u32 = 16 << 10;
@@ -27,6 +36,14 @@ const CHECKPOINT_BYTES: u64 = 512 << 10;
 /// How long a checkpoint waits for its flush, in steps of a millisecond.
 const FLUSH_STEPS_MAX: u32 = 30_000;
 
+/// A chunk that touched no more rows came from a log at rest: a few events.
+const REST_ROWS_MAX: usize = 64;
+/// From this number of rows on, a table costs less than a batch, its syncs included.
+const TABLE_ROWS_MIN: usize = 4_096;
+/// So many newest tables are merged at once into the older ones, which rewrites those: the more, the
+/// rarer. A read looks into the filters of all of them. fjall slows batches down from 20 on.
+const NEWEST_TABLES: u8 = 12;
+
 /// A database folder of rows.
 pub(crate) struct DiskStore {
     folder: PathBuf,
@@ -34,6 +51,7 @@ pub(crate) struct DiskStore {
     database: Database,
     /// Only of a folder that was empty when it was opened.
     written: Option<Written>,
+    pending: RwLock<Pending>,
 }
 
 impl fmt::Debug for DiskStore {
@@ -57,6 +75,9 @@ impl DiskStore {
                 .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4))
                 .data_block_size_policy(BlockSizePolicy::all(BLOCK_BYTES))
                 .max_memtable_size(MEMTABLE_BYTES)
+                .compaction_strategy(Arc::new(
+                    Leveled::default().with_l0_threshold(NEWEST_TABLES),
+                ))
                 .manual_journal_persist(true)
         })?;
         let written = rows.is_empty()?.then(Written::none);
@@ -65,14 +86,22 @@ impl DiskStore {
             rows,
             database,
             written,
+            pending: RwLock::default(),
         })
     }
 
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Bytes>, ViewsError> {
+        if let Some(known) = self.pending().get(key) {
+            return Ok(known.clone());
+        }
         match &self.written {
             Some(written) if !written.may_have(key) => Ok(None),
             Some(_) | None => Ok(self.rows.get(key)?),
         }
+    }
+
+    fn pending(&self) -> RwLockReadGuard<'_, Pending> {
+        self.pending.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn scan(
@@ -82,42 +111,105 @@ impl DiskStore {
         order: Order,
         visit: &mut Visit<'_>,
     ) -> Result<(), ViewsError> {
+        // Held until the end: what leaves it for the store meanwhile would be seen twice or not at all.
+        let pending = self.pending();
+        let mut newer = pending.range(from, to, order).into_iter().peekable();
         let end = to.map_or(Bound::Unbounded, Bound::Excluded);
         // A snapshot, since a batch that is committed meanwhile must be seen whole or not at all.
         let snapshot = self.database.snapshot();
         let mut range = snapshot.range::<&[u8], _>(&self.rows, (Bound::Included(from), end));
-        loop {
+        let mut next_stored = || {
             let next = match order {
                 Order::Forward => range.next(),
                 Order::Reverse => range.next_back(),
             };
-            let Some(row) = next else {
-                return Ok(());
+            next.map(fjall::Guard::into_inner).transpose()
+        };
+        let mut stored = next_stored()?;
+        loop {
+            let comes = match (newer.peek(), &stored) {
+                (None, None) => return Ok(()),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some((key, _)), Some((other, _))) if order == Order::Forward => (*key).cmp(other),
+                (Some((key, _)), Some((other, _))) => other.cmp(key),
             };
-            let (key, value) = row.into_inner()?;
-            if visit(&key, &value).is_break() {
+            let older = if comes == Ordering::Less {
+                None
+            } else {
+                std::mem::replace(&mut stored, next_stored()?)
+            };
+            let shown = if comes == Ordering::Greater {
+                None
+            } else {
+                newer.next()
+            };
+            let flow = match (shown, older) {
+                (Some((key, Some(value))), _) => visit(key, value),
+                (None, Some((key, value))) => visit(&key, &value),
+                (Some((_, None)), _) | (None, None) => ControlFlow::Continue(()),
+            };
+            if flow.is_break() {
                 return Ok(());
             }
         }
     }
 
-    pub(crate) fn commit(&self, writes: Vec<Write>, flush: bool) -> Result<(), ViewsError> {
-        let mode = flush.then_some(PersistMode::Buffer);
-        let mut batch = self.database.batch().durability(mode);
-        for (key, value) in writes {
+    /// Makes all changes of a chunk or none. They outlive the process if the log rests.
+    pub(crate) fn commit(&self, chunk: Vec<Seen>) -> Result<(), ViewsError> {
+        let rests = chunk.len() <= REST_ROWS_MAX;
+        let is_full = {
+            let mut pending = self.pending.write().unwrap_or_else(PoisonError::into_inner);
+            pending.add(chunk);
+            pending.is_full()
+        };
+        if rests || is_full {
+            self.hand_over()?;
+        }
+        Ok(())
+    }
+
+    /// Gives everything that gathered to fjall, in one step.
+    fn hand_over(&self) -> Result<(), ViewsError> {
+        // Only the thread that folds changes what is pending, and it is here; readers may go on.
+        {
+            let pending = self.pending();
+            let mut due = pending.due();
             if let Some(written) = &self.written {
-                written.note(&key);
+                // What never was there needs no removal.
+                due.retain(|(key, value)| value.is_some() || written.may_have(key));
+                due.iter().for_each(|(key, _)| written.note(key));
             }
+            if due.len() < TABLE_ROWS_MIN {
+                self.write_batch(&due)?;
+            } else {
+                self.write_table(&due)?;
+            }
+        }
+        *self.pending.write().unwrap_or_else(PoisonError::into_inner) = Pending::default();
+        Ok(())
+    }
+
+    fn write_batch(&self, due: &[(&Bytes, Option<&Bytes>)]) -> Result<(), ViewsError> {
+        let mut batch = self.database.batch().durability(Some(PersistMode::Buffer));
+        for (key, value) in due {
             match value {
-                Some(value) => batch.insert(&self.rows, key, value),
-                None => batch.remove(&self.rows, key),
+                Some(value) => batch.insert(&self.rows, (*key).clone(), (*value).clone()),
+                None => batch.remove(&self.rows, (*key).clone()),
             }
         }
         Ok(batch.commit()?)
     }
 
-    pub(crate) fn flush(&self) -> Result<(), ViewsError> {
-        Ok(self.database.persist(PersistMode::Buffer)?)
+    fn write_table(&self, due: &[(&Bytes, Option<&Bytes>)]) -> Result<(), ViewsError> {
+        let mut table = self.rows.start_ingestion()?;
+        for (key, value) in due {
+            match value {
+                Some(value) => table.write((*key).clone(), (*value).clone())?,
+                None => table.write_tombstone((*key).clone())?,
+            }
+        }
+        Ok(table.finish()?)
     }
 
     /// Closes the folder; a long journal is moved into tables and emptied first.
@@ -126,7 +218,7 @@ impl DiskStore {
     /// everything, let go of the database, cut the one journal file to nothing. The file itself stays,
     /// since fjall skips the recovery of its sequence numbers where it is missing.
     pub(crate) fn close(self) -> Result<(), ViewsError> {
-        self.flush()?;
+        self.hand_over()?;
         let long = self.database.journal_disk_space()? >= CHECKPOINT_BYTES;
         let settled = long && self.settle()?;
         let Self {
@@ -134,6 +226,7 @@ impl DiskStore {
             rows,
             database,
             written: _,
+            pending: _,
         } = self;
         drop(rows);
         drop(database);

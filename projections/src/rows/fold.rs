@@ -4,26 +4,12 @@
 //! remembered for the rest of the chunk, since the next event is often about the same nouns.
 
 use super::keyed::Keyed;
-use super::store::{Store, Write, bounds};
+use super::pending::{Cell, Seen};
+use super::store::{Store, bounds};
 use super::{Bytes, KeyRange, Order, Row, Rows, Table};
 use crate::error::ViewsError;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-
-/// A value as the chunk sees it.
-#[derive(Debug)]
-struct Cell {
-    value: Option<Bytes>,
-    changed: bool,
-    /// The store is known to have nothing there: what comes and goes within a chunk is never written.
-    fresh: bool,
-}
-
-impl Cell {
-    fn is_written(&self) -> bool {
-        self.changed && !(self.fresh && self.value.is_none())
-    }
-}
 
 /// Changes of one chunk.
 #[derive(Debug)]
@@ -44,14 +30,12 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// The changes, or what went wrong below while they were made.
-    pub(crate) fn into_writes(self) -> Result<Vec<Write>, ViewsError> {
-        if let Some(fault) = self.fault {
-            return Err(fault);
+    /// What was read and written, or what went wrong below meanwhile.
+    pub(crate) fn into_seen(self) -> Result<Vec<Seen>, ViewsError> {
+        match self.fault {
+            Some(fault) => Err(fault),
+            None => Ok(self.cells.into_iter().collect()),
         }
-        let written = self.cells.into_iter().filter(|(_, cell)| cell.is_written());
-        let writes = written.map(|(key, cell)| (key, cell.value)).collect();
-        Ok(writes)
     }
 
     /// The first fault stays: later ones are often its consequences.
@@ -72,12 +56,9 @@ impl<'a> Fold<'a> {
             cell.value = value;
             cell.changed = true;
         };
-        let make = |value| Cell {
-            value,
-            changed: true,
-            fresh,
-        };
-        self.cells.upsert(&self.scratch, value, change, make);
+        let make = |value| Cell::written(value, fresh);
+        self.cells
+            .upsert(self.scratch.as_slice(), value, change, make);
     }
 }
 
@@ -100,16 +81,16 @@ impl Rows for Fold<'_> {
             value,
         };
         self.cells
-            .upsert(&self.scratch, value.clone(), |_, _| {}, make);
+            .upsert(self.scratch.as_slice(), value.clone(), |_, _| {}, make);
         value
     }
 
-    fn put(&mut self, table: Table, key: &[u8], value: Vec<u8>) {
-        self.change(table, key, Some(value.into()), false);
+    fn put(&mut self, table: Table, key: &[u8], value: Bytes) {
+        self.change(table, key, Some(value), false);
     }
 
-    fn put_new(&mut self, table: Table, key: &[u8], value: Vec<u8>) {
-        self.change(table, key, Some(value.into()), true);
+    fn put_new(&mut self, table: Table, key: &[u8], value: Bytes) {
+        self.change(table, key, Some(value), true);
     }
 
     fn delete(&mut self, table: Table, key: &[u8]) {

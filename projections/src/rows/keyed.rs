@@ -1,65 +1,122 @@
-//! A map from bytes to values that is quick to look into, for as long as one chunk lasts.
+//! A map from bytes to values that is quick to look into.
 //!
 //! Keys of views are long and begin alike, which makes comparing them dear; so they are found by a number
-//! that is mixed from them. The order of the numbers means nothing and differs in no run.
+//! that is mixed from them. Going through the map gives its keys in the order in which they came, so
+//! runs do not differ.
 
 use super::Bytes;
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
 /// Nothing is ever taken out, so a place that is taken by another key means: look at the next one.
 #[derive(Debug)]
-pub(crate) struct Keyed<T>(BTreeMap<u64, (Bytes, T)>);
+pub(crate) struct Keyed<T> {
+    /// None at first, then a power of two of places, at most half of them taken.
+    places: Vec<Place>,
+    entries: Vec<(Bytes, T)>,
+}
+
+/// Where the entry of a key is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    /// Half of the mixed number: where to begin, and most other keys are told apart by it alone.
+    sum: u32,
+    /// The number of the entry, counted from 1; 0 means that the place is free.
+    entry: u32,
+}
+
+/// How many places a map has once it has any.
+const PLACES_MIN: usize = 64;
 
 impl<T> Default for Keyed<T> {
     fn default() -> Self {
-        Self(BTreeMap::new())
+        Self {
+            places: Vec::new(),
+            entries: Vec::new(),
+        }
     }
 }
 
 impl<T> Keyed<T> {
+    /// How many keys there are.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     pub(crate) fn get(&self, key: &[u8]) -> Option<&T> {
-        let mut place = mix(key);
-        loop {
-            let (found, value) = self.0.get(&place)?;
-            if **found == *key {
-                return Some(value);
-            }
-            place = place.wrapping_add(1);
-        }
+        let entry = self.find(key, sum(key)).ok()?;
+        self.entries.get(entry).map(|(_, value)| value)
     }
 
     /// Changes the value of a key with what is given, or makes its first one of that.
     pub(crate) fn upsert<V>(
         &mut self,
-        key: &[u8],
+        key: impl AsRef<[u8]> + Into<Bytes>,
         given: V,
         change: impl FnOnce(&mut T, V),
         make: impl FnOnce(V) -> T,
     ) {
-        let mut place = mix(key);
-        loop {
-            match self.0.entry(place) {
-                Entry::Vacant(free) => {
-                    free.insert((key.into(), make(given)));
-                    return;
+        if (self.entries.len() + 1) * 2 > self.places.len() {
+            self.grow();
+        }
+        let sum = sum(key.as_ref());
+        match self.find(key.as_ref(), sum) {
+            Ok(entry) => {
+                if let Some((_, value)) = self.entries.get_mut(entry) {
+                    change(value, given);
                 }
-                Entry::Occupied(mut taken) if *taken.get().0 == *key => {
-                    change(&mut taken.get_mut().1, given);
-                    return;
+            }
+            Err(place) => {
+                self.entries.push((key.into(), make(given)));
+                // Chunks and what gathers of them are bounded far below this number of rows.
+                let entry = u32::try_from(self.entries.len()).unwrap_or(0);
+                if let Some(free) = self.places.get_mut(place) {
+                    *free = Place { sum, entry };
                 }
-                Entry::Occupied(_) => place = place.wrapping_add(1),
+            }
+        }
+    }
+
+    /// The entry of a key, from 0, or the place where it would be noted.
+    fn find(&self, key: &[u8], sum: u32) -> Result<usize, usize> {
+        let mask = self.places.len().saturating_sub(1);
+        let mut at = sum as usize & mask;
+        while let Some(place) = self.places.get(at) {
+            let Some(entry) = (place.entry as usize).checked_sub(1) else {
+                break;
+            };
+            if place.sum == sum && self.entries.get(entry).is_some_and(|(k, _)| **k == *key) {
+                return Ok(entry);
+            }
+            at = (at + 1) & mask;
+        }
+        Err(at)
+    }
+
+    fn grow(&mut self) {
+        let count = (self.places.len() * 2).max(PLACES_MIN);
+        let grown = vec![Place::default(); count];
+        let taken = std::mem::replace(&mut self.places, grown);
+        for place in taken.into_iter().filter(|place| place.entry != 0) {
+            let mut at = place.sum as usize & (count - 1);
+            while self.places.get(at).is_some_and(|place| place.entry != 0) {
+                at = (at + 1) & (count - 1);
+            }
+            if let Some(free) = self.places.get_mut(at) {
+                *free = place;
             }
         }
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &(Bytes, T)> {
-        self.0.values()
+        self.entries.iter()
     }
 
     pub(crate) fn into_iter(self) -> impl Iterator<Item = (Bytes, T)> {
-        self.0.into_values()
+        self.entries.into_iter()
     }
+}
+
+fn sum(key: &[u8]) -> u32 {
+    u32::try_from(mix(key) >> 32).unwrap_or(0)
 }
 
 /// A number that differs where keys differ, nearly always. It guards nothing.
@@ -77,21 +134,39 @@ pub(crate) fn mix(key: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Keyed, mix};
+    use super::{Keyed, Place, sum};
 
     #[test]
     fn every_key_has_its_own_value_even_where_the_numbers_meet() {
         let mut map = Keyed::default();
-        // A place that is taken by another key, on purpose.
-        map.0.insert(mix(b"a"), (b"other".as_slice().into(), 0));
         for (key, given) in [(b"a", 1), (b"b", 2), (b"a", 10)] {
-            map.upsert(key, given, |value, given| *value += given, |given| given);
+            map.upsert(key.as_slice(), given, |value, given| *value += given, |given| given);
         }
+        // Another key with the number of `a`, on purpose.
+        let sum = sum(b"a");
+        let next = map.find(b"other", sum).unwrap_err();
+        map.entries.push((b"other".as_slice().into(), 7));
+        map.places[next] = Place { sum, entry: 3 };
 
         assert_eq!(
             (map.get(b"a"), map.get(b"b"), map.get(b"c")),
             (Some(&11), Some(&2), None)
         );
-        assert_eq!(map.into_iter().count(), 3);
+        assert_eq!(map.find(b"other", sum), Ok(2));
+    }
+
+    #[test]
+    fn keys_come_back_in_the_order_in_which_they_came_however_many() {
+        let mut map = Keyed::default();
+        let key = |n: u32| format!("context-{n}-aaaa").into_bytes();
+
+        for n in 0..5_000 {
+            map.upsert(key(n), n, |_, _| {}, |n| n);
+        }
+
+        assert!((0..5_000).all(|n| map.get(&key(n)) == Some(&n)));
+        assert_eq!(map.get(&key(5_000)), None);
+        assert_eq!(map.len(), 5_000);
+        assert!(map.into_iter().map(|(_, n)| n).eq(0..5_000));
     }
 }

@@ -1,6 +1,7 @@
 //! Rows in memory: for tests, for looking at a log as it once stood, and for `projection verify`.
 
-use super::store::{Visit, Write};
+use super::pending::Seen;
+use super::store::Visit;
 use super::{Bytes, Order};
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -34,10 +35,10 @@ impl MemoryStore {
         }
     }
 
-    pub(crate) fn commit(&self, writes: Vec<Write>) {
+    pub(crate) fn commit(&self, chunk: Vec<Seen>) {
         let mut rows = self.rows.write().unwrap_or_else(PoisonError::into_inner);
-        for (key, value) in writes {
-            match value {
+        for (key, cell) in chunk.into_iter().filter(|(_, cell)| cell.is_due()) {
+            match cell.value {
                 Some(value) => rows.insert(key, value),
                 None => rows.remove(&key),
             };

@@ -11,6 +11,7 @@ pub(crate) mod disk;
 pub(crate) mod fold;
 pub(crate) mod keyed;
 pub(crate) mod memory;
+pub(crate) mod pending;
 pub(crate) mod postings;
 pub(crate) mod store;
 mod written;
@@ -250,7 +251,7 @@ impl Places {
 pub use fjall::Slice as Bytes;
 
 /// How long most rows are at most, in bytes.
-const ROW_BYTES: usize = 384;
+const ROW_BYTES: usize = 512;
 
 /// A key and its value.
 pub type Row = (Vec<u8>, Vec<u8>);
@@ -260,9 +261,9 @@ pub trait Rows {
     /// The value of a key.
     fn get(&mut self, table: Table, key: &[u8]) -> Option<Bytes>;
     /// Sets a value.
-    fn put(&mut self, table: Table, key: &[u8], value: Vec<u8>);
+    fn put(&mut self, table: Table, key: &[u8], value: Bytes);
     /// Sets a value under a key that no earlier event can have set, such as the event's own place.
-    fn put_new(&mut self, table: Table, key: &[u8], value: Vec<u8>);
+    fn put_new(&mut self, table: Table, key: &[u8], value: Bytes);
     /// Removes a key, if it is there.
     fn delete(&mut self, table: Table, key: &[u8]);
     /// Rows of a range, at most `limit` of them.
@@ -331,9 +332,13 @@ pub(crate) fn save_new<T: Serialize>(rows: &mut impl Rows, table: Table, key: &[
     }
 }
 
-/// Writes a typed row; with room for most rows from the start, since growing costs more than all the rest.
-fn encode_row<T: Serialize>(row: &T) -> Result<Vec<u8>, postcard::Error> {
-    postcard::to_extend(row, Vec::with_capacity(ROW_BYTES))
+/// Writes a typed row: on the stack where it fits, so that there is one allocation of the right size.
+pub(crate) fn encode_row<T: Serialize>(row: &T) -> Result<Bytes, postcard::Error> {
+    match postcard::to_slice(row, &mut [0; ROW_BYTES]) {
+        Ok(bytes) => Ok((&*bytes).into()),
+        Err(postcard::Error::SerializeBufferFull) => Ok(postcard::to_stdvec(row)?.into()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Reads a typed row.

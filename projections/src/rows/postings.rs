@@ -9,7 +9,8 @@
 //! do. How a history was cut into chunks shows in the blocks and nowhere above.
 
 use super::keyed::Keyed;
-use super::store::{Store, Write};
+use super::pending::{Cell, Seen};
+use super::store::Store;
 use super::{Index, Order, Places, Posts, Table, extend_counted};
 use crate::error::ViewsError;
 use missive_log::event::Seq;
@@ -73,7 +74,7 @@ impl Posts for Blocks {
     fn post(&mut self, index: Index, term: &[u8], seq: Seq) {
         term_key(index, term, &mut self.scratch);
         self.by_term
-            .upsert(&self.scratch, seq, Block::push, Block::new);
+            .upsert(self.scratch.as_slice(), seq, Block::push, Block::new);
     }
 }
 
@@ -88,11 +89,12 @@ impl Blocks {
             .filter_map(|(key, block)| Some((key.get(4..)?, block.places)))
     }
 
-    /// The rows that hold them.
-    pub(crate) fn into_writes(self) -> impl Iterator<Item = Write> {
+    /// The rows that hold them: new ones, since their keys name places of this chunk.
+    pub(crate) fn into_seen(self) -> impl Iterator<Item = Seen> {
         self.by_term.into_iter().map(|(term, block)| {
             let key = [&term[..], &block.first.to_key()].concat();
-            (key.into(), Some(block.into_bytes().into()))
+            let value = Some(block.into_bytes().into());
+            (key.into(), Cell::written(value, true))
         })
     }
 }

@@ -2,13 +2,11 @@
 
 use super::disk::DiskStore;
 use super::memory::MemoryStore;
+use super::pending::Seen;
 use super::{Bytes, Index, KeyRange, Order, Places, Read, Row, Table, postings};
 use crate::error::ViewsError;
 use missive_log::event::Seq;
 use std::ops::ControlFlow;
-
-/// One change: a key, and its new value or none.
-pub(crate) type Write = (Bytes, Option<Bytes>);
 
 /// Called with each row until it breaks.
 pub(crate) type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> ControlFlow<()> + 'a;
@@ -47,22 +45,14 @@ impl Store {
         }
     }
 
-    /// Makes all changes or none; `flush` hands them to the operating system, never to the disk.
-    pub(crate) fn commit(&self, writes: Vec<Write>, flush: bool) -> Result<(), ViewsError> {
+    /// Makes all changes of a chunk or none.
+    pub(crate) fn commit(&self, chunk: Vec<Seen>) -> Result<(), ViewsError> {
         match self {
             Self::Memory(store) => {
-                store.commit(writes);
+                store.commit(chunk);
                 Ok(())
             }
-            Self::Disk(store) => store.commit(writes, flush),
-        }
-    }
-
-    /// Hands everything to the operating system, so that the death of the process loses nothing.
-    pub(crate) fn flush(&self) -> Result<(), ViewsError> {
-        match self {
-            Self::Memory(_) => Ok(()),
-            Self::Disk(store) => store.flush(),
+            Self::Disk(store) => store.commit(chunk),
         }
     }
 }

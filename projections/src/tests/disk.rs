@@ -3,6 +3,7 @@
 use super::*;
 use crate::rows::Table;
 use crate::rows::disk::DiskStore;
+use crate::rows::pending::{Cell, Seen};
 use crate::{Views, ViewsError, ViewsHost};
 use std::fs;
 use std::path::Path;
@@ -42,6 +43,10 @@ fn check(folder: &Path, world: &World) -> Seq {
     assert!(comparison.equal > 0);
     host.close().unwrap();
     found
+}
+
+fn written(key: Vec<u8>, value: Vec<u8>) -> Seen {
+    (key.into(), Cell::written(Some(value.into()), false))
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -126,10 +131,7 @@ fn a_folder_of_other_versions_is_folded_again() {
     state.fingerprint = state.fingerprint.replace("task.1", "task.0");
     let row = postcard::to_stdvec(&state).unwrap();
     store
-        .commit(
-            vec![(Table::Meta.key(b"state").into(), Some(row.into()))],
-            true,
-        )
+        .commit(vec![written(Table::Meta.key(b"state"), row)])
         .unwrap();
     store.close().unwrap();
 
@@ -249,10 +251,7 @@ fn a_wrong_row_is_found_named_and_healed_by_a_rebuild() {
     check(&folder, &world);
     let store = DiskStore::open(&folder).unwrap();
     store
-        .commit(
-            vec![(Table::MessageCounts.key(b"c").into(), Some(vec![7].into()))],
-            true,
-        )
+        .commit(vec![written(Table::MessageCounts.key(b"c"), vec![7])])
         .unwrap();
     store.close().unwrap();
     let host = open(&folder, &world);
@@ -273,10 +272,7 @@ fn a_row_that_cannot_be_read_is_an_error_once_and_then_healed() {
     check(&folder, &world);
     let store = DiskStore::open(&folder).unwrap();
     store
-        .commit(
-            vec![(Table::Agents.key(b"ada").into(), Some(vec![0xff; 3].into()))],
-            true,
-        )
+        .commit(vec![written(Table::Agents.key(b"ada"), vec![0xff; 3])])
         .unwrap();
     store.close().unwrap();
     let views = Views::hosted(Arc::new(open(&folder, &world)), last);
