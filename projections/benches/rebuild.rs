@@ -115,10 +115,12 @@ fn alias(n: usize) -> Alias {
 fn operation_of(ids: &Ids, number: usize, first: Seq) -> Vec<Draft> {
     let url = BareUrl::new("https://agents.example.test/a2a/v1").unwrap();
     let context = ContextId::new(&format!("context-{:08}-aaaa-bbbb-cccc", number / 5)).unwrap();
-    let task = match sends_only() {
-        true => TaskId::new(&format!("task-{:08}", number / 5)).unwrap(),
-        false => TaskId::new(&ids.uuid().to_string()).unwrap(),
+    let task = if sends_only() {
+        format!("task-{:08}", number / 5)
+    } else {
+        ids.uuid().to_string()
     };
+    let task = TaskId::new(&task).unwrap();
     let operation: OperationId = ids.operation();
     let message = MessageId::new(&ids.uuid().to_string()).unwrap();
     let facts = |state| TaskFacts {

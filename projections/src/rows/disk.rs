@@ -9,7 +9,7 @@
 //! written or folded in bulk makes many of them: those are sorted and written as a table, which costs
 //! a fraction of journal, memtable and flush, and until then a death costs the time to fold them again.
 
-use super::pending::{Pending, Seen};
+use super::pending::{Due, Pending, Seen};
 use super::store::Visit;
 use super::written::Written;
 use super::{Bytes, Order};
@@ -134,7 +134,7 @@ impl DiskStore {
                 (Some((key, _)), Some((other, _))) if order == Order::Forward => (*key).cmp(other),
                 (Some((key, _)), Some((other, _))) => other.cmp(key),
             };
-            let older = if comes == Ordering::Less {
+            let from_store = if comes == Ordering::Less {
                 None
             } else {
                 std::mem::replace(&mut stored, next_stored()?)
@@ -144,7 +144,7 @@ impl DiskStore {
             } else {
                 newer.next()
             };
-            let flow = match (shown, older) {
+            let flow = match (shown, from_store) {
                 (Some((key, Some(value))), _) => visit(key, value),
                 (None, Some((key, value))) => visit(&key, &value),
                 (Some((_, None)), _) | (None, None) => ControlFlow::Continue(()),
@@ -178,7 +178,9 @@ impl DiskStore {
             if let Some(written) = &self.written {
                 // What never was there needs no removal.
                 due.retain(|(key, value)| value.is_some() || written.may_have(key));
-                due.iter().for_each(|(key, _)| written.note(key));
+                for (key, _) in &due {
+                    written.note(key);
+                }
             }
             if due.len() < TABLE_ROWS_MIN {
                 self.write_batch(&due)?;
@@ -186,11 +188,12 @@ impl DiskStore {
                 self.write_table(&due)?;
             }
         }
-        *self.pending.write().unwrap_or_else(PoisonError::into_inner) = Pending::default();
+        let mut pending = self.pending.write().unwrap_or_else(PoisonError::into_inner);
+        pending.clear();
         Ok(())
     }
 
-    fn write_batch(&self, due: &[(&Bytes, Option<&Bytes>)]) -> Result<(), ViewsError> {
+    fn write_batch(&self, due: &[Due<'_>]) -> Result<(), ViewsError> {
         let mut batch = self.database.batch().durability(Some(PersistMode::Buffer));
         for (key, value) in due {
             match value {
@@ -201,7 +204,7 @@ impl DiskStore {
         Ok(batch.commit()?)
     }
 
-    fn write_table(&self, due: &[(&Bytes, Option<&Bytes>)]) -> Result<(), ViewsError> {
+    fn write_table(&self, due: &[Due<'_>]) -> Result<(), ViewsError> {
         let mut table = self.rows.start_ingestion()?;
         for (key, value) in due {
             match value {

@@ -6,7 +6,7 @@
 
 use super::Bytes;
 
-/// Nothing is ever taken out, so a place that is taken by another key means: look at the next one.
+/// Nothing is ever taken out alone, so a place that is taken by another key means: look at the next one.
 #[derive(Debug)]
 pub(crate) struct Keyed<T> {
     /// None at first, then a power of two of places, at most half of them taken.
@@ -106,6 +106,12 @@ impl<T> Keyed<T> {
         }
     }
 
+    /// Takes everything out, and keeps the room for as much.
+    pub(crate) fn clear(&mut self) {
+        self.entries.clear();
+        self.places.fill(Place::default());
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &(Bytes, T)> {
         self.entries.iter()
     }
@@ -140,7 +146,12 @@ mod tests {
     fn every_key_has_its_own_value_even_where_the_numbers_meet() {
         let mut map = Keyed::default();
         for (key, given) in [(b"a", 1), (b"b", 2), (b"a", 10)] {
-            map.upsert(key.as_slice(), given, |value, given| *value += given, |given| given);
+            map.upsert(
+                key.as_slice(),
+                given,
+                |value, given| *value += given,
+                |given| given,
+            );
         }
         // Another key with the number of `a`, on purpose.
         let sum = sum(b"a");

@@ -7,6 +7,7 @@
 
 use super::keyed::Keyed;
 use super::{Bytes, Order};
+use std::collections::BTreeMap;
 
 /// A value as folds see it.
 #[derive(Debug)]
@@ -34,6 +35,9 @@ impl Cell {
     }
 }
 
+/// A row that a store must hear of, with its new value or none.
+pub(crate) type Due<'a> = (&'a Bytes, Option<&'a Bytes>);
+
 /// A row that a chunk read or wrote.
 pub(crate) type Seen = (Bytes, Cell);
 
@@ -49,6 +53,7 @@ const ROW_OVERHEAD_BYTES: usize = 128;
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     cells: Keyed<Cell>,
+    /// All that chunks brought, also what a later one replaced.
     bytes: usize,
 }
 
@@ -62,34 +67,30 @@ impl Pending {
     pub(crate) fn add(&mut self, chunk: Vec<Seen>) {
         for (key, cell) in chunk {
             let value_bytes = cell.value.as_ref().map_or(0, |value| value.len());
-            self.bytes += value_bytes;
-            let row_bytes = key.len() + ROW_OVERHEAD_BYTES;
-            let bytes = &mut self.bytes;
+            self.bytes += key.len() + value_bytes;
             let change = |known: &mut Cell, cell: Cell| {
                 if cell.changed {
                     known.value = cell.value;
                     known.changed = true;
                 }
             };
-            let make = |cell| {
-                *bytes += row_bytes;
-                cell
-            };
-            self.cells.upsert(key, cell, change, make);
+            self.cells.upsert(key, cell, change, |cell| cell);
         }
     }
 
+    /// Forgets everything, and keeps the room for as much.
+    pub(crate) fn clear(&mut self) {
+        self.cells.clear();
+        self.bytes = 0;
+    }
+
     pub(crate) fn is_full(&self) -> bool {
-        self.cells.len() >= ROWS_MAX || self.bytes >= BYTES_MAX
+        let bytes = self.bytes + self.cells.len() * ROW_OVERHEAD_BYTES;
+        self.cells.len() >= ROWS_MAX || bytes >= BYTES_MAX
     }
 
     /// The rows of a range, in this order; `None` where there is none any more.
-    pub(crate) fn range(
-        &self,
-        from: &[u8],
-        to: Option<&[u8]>,
-        order: Order,
-    ) -> Vec<(&Bytes, Option<&Bytes>)> {
+    pub(crate) fn range(&self, from: &[u8], to: Option<&[u8]>, order: Order) -> Vec<Due<'_>> {
         let within = |key: &[u8]| key >= from && to.is_none_or(|to| key < to);
         let rows = self.cells.iter().filter(|(key, _)| within(key));
         let mut found: Vec<_> = rows
@@ -104,12 +105,31 @@ impl Pending {
     }
 
     /// What the store must hear of, in the order of keys.
-    pub(crate) fn due(&self) -> Vec<(&Bytes, Option<&Bytes>)> {
-        let due = self.cells.iter().filter(|(_, cell)| cell.is_due());
-        let mut due: Vec<_> = due
-            .map(|(key, cell)| (key, cell.value.as_ref()))
-            .collect();
-        due.sort_unstable_by_key(|(key, _)| *key);
+    pub(crate) fn due(&self) -> Vec<Due<'_>> {
+        // Tables apart from each other, since within one many keys come in their order already.
+        let mut tables: BTreeMap<[u8; 2], Vec<(u128, Due<'_>)>> = BTreeMap::new();
+        for (key, cell) in self.cells.iter().filter(|(_, cell)| cell.is_due()) {
+            let head = key.get(..2).and_then(|head| head.try_into().ok());
+            let rows = tables.entry(head.unwrap_or_default()).or_default();
+            rows.push((beginning(key), (key, cell.value.as_ref())));
+        }
+        let mut due = Vec::with_capacity(tables.values().map(Vec::len).sum());
+        for mut rows in tables.into_values() {
+            rows.sort_by(|(a, (left, _)), (b, (right, _))| a.cmp(b).then_with(|| left.cmp(right)));
+            due.extend(rows.into_iter().map(|(_, row)| row));
+        }
         due
     }
+}
+
+/// The first bytes of a key after its first two, as a number that sorts as they do: most keys are told
+/// apart without a look at where they lie.
+fn beginning(key: &[u8]) -> u128 {
+    let mut first = [0; 16];
+    let bytes = key.get(2..).unwrap_or_default();
+    first
+        .iter_mut()
+        .zip(bytes)
+        .for_each(|(to, from)| *to = *from);
+    u128::from_be_bytes(first)
 }

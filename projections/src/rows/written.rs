@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Bits, as a power of two: 4 MB, of which the system gives only the pages that are touched. Past some
 /// five million keys it answers "perhaps" ever more often, which costs time and nothing else.
 const BITS_LOG2: u32 = 25;
-/// How many bits stand for one key.
-const PROBES: u64 = 4;
+/// How many bits stand for one key. They share a word: one look into memory, and a few more mix-ups.
+const PROBES: u32 = 4;
 
 /// Keys that were written, and some others.
 pub(crate) struct Written(Vec<AtomicU64>);
@@ -24,25 +24,27 @@ impl Written {
 
     /// Notes a key. To be done before it can be read.
     pub(crate) fn note(&self, key: &[u8]) {
-        for (word, bit) in self.bits(key) {
-            word.fetch_or(bit, Ordering::Relaxed);
+        if let Some((word, bits)) = self.place(key) {
+            word.fetch_or(bits, Ordering::Relaxed);
         }
     }
 
     /// `false`: the key was never noted.
     pub(crate) fn may_have(&self, key: &[u8]) -> bool {
-        self.bits(key)
-            .all(|(word, bit)| word.load(Ordering::Relaxed) & bit != 0)
+        self.place(key)
+            .is_some_and(|(word, bits)| word.load(Ordering::Relaxed) & bits == bits)
     }
 
-    fn bits(&self, key: &[u8]) -> impl Iterator<Item = (&AtomicU64, u64)> {
+    fn place(&self, key: &[u8]) -> Option<(&AtomicU64, u64)> {
         let hash = mix(key);
-        let step = hash.rotate_left(32) | 1;
-        (0..PROBES).filter_map(move |probe| {
-            let place = hash.wrapping_add(probe.wrapping_mul(step)) >> (64 - BITS_LOG2);
-            let word = self.0.get(usize::try_from(place >> 6).ok()?)?;
-            Some((word, 1 << (place & 63)))
-        })
+        let word = self
+            .0
+            .get(usize::try_from(hash >> (70 - BITS_LOG2)).ok()?)?;
+        let bit = |probe: u32| 1 << (hash >> (6 * probe) & 63);
+        Some((
+            word,
+            (0..PROBES).map(bit).fold(0, |all, bit: u64| all | bit),
+        ))
     }
 }
 
