@@ -91,8 +91,8 @@ impl DiskStore {
     }
 
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Bytes>, ViewsError> {
-        if let Some(known) = self.pending().get(key) {
-            return Ok(known.clone());
+        if let Some((_, known)) = self.pending().get(key) {
+            return Ok(known.map(Into::into));
         }
         match &self.written {
             Some(written) if !written.may_have(key) => Ok(None),
@@ -131,8 +131,10 @@ impl DiskStore {
                 (None, None) => return Ok(()),
                 (Some(_), None) => Ordering::Less,
                 (None, Some(_)) => Ordering::Greater,
-                (Some((key, _)), Some((other, _))) if order == Order::Forward => (*key).cmp(other),
-                (Some((key, _)), Some((other, _))) => other.cmp(key),
+                (Some((key, _)), Some((other, _))) if order == Order::Forward => {
+                    (*key).cmp(&**other)
+                }
+                (Some((key, _)), Some((other, _))) => (**other).cmp(key),
             };
             let from_store = if comes == Ordering::Less {
                 None
@@ -197,8 +199,8 @@ impl DiskStore {
         let mut batch = self.database.batch().durability(Some(PersistMode::Buffer));
         for (key, value) in due {
             match value {
-                Some(value) => batch.insert(&self.rows, (*key).clone(), (*value).clone()),
-                None => batch.remove(&self.rows, (*key).clone()),
+                Some(value) => batch.insert(&self.rows, *key, *value),
+                None => batch.remove(&self.rows, *key),
             }
         }
         Ok(batch.commit()?)
@@ -208,8 +210,8 @@ impl DiskStore {
         let mut table = self.rows.start_ingestion()?;
         for (key, value) in due {
             match value {
-                Some(value) => table.write((*key).clone(), (*value).clone())?,
-                None => table.write_tombstone((*key).clone())?,
+                Some(value) => table.write(*key, *value)?,
+                None => table.write_tombstone(*key)?,
             }
         }
         Ok(table.finish()?)

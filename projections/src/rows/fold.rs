@@ -57,8 +57,7 @@ impl<'a> Fold<'a> {
             cell.changed = true;
         };
         let make = |value| Cell::written(value, fresh);
-        self.cells
-            .upsert(self.scratch.as_slice(), value, change, make);
+        self.cells.upsert(&self.scratch, value, change, make);
     }
 }
 
@@ -81,7 +80,7 @@ impl Rows for Fold<'_> {
             value,
         };
         self.cells
-            .upsert(self.scratch.as_slice(), value.clone(), |_, _| {}, make);
+            .upsert(&self.scratch, value.clone(), |_, _| {}, make);
         value
     }
 

@@ -5,7 +5,7 @@
 //! read is at hand. Readers look here first. When it is full, everything goes to the store at once,
 //! with the place that the views then stand at.
 
-use super::keyed::Keyed;
+use super::keyed::{Places, sum};
 use super::{Bytes, Order};
 use std::collections::BTreeMap;
 
@@ -35,8 +35,8 @@ impl Cell {
     }
 }
 
-/// A row that a store must hear of, with its new value or none.
-pub(crate) type Due<'a> = (&'a Bytes, Option<&'a Bytes>);
+/// A key, with its new value or none.
+pub(crate) type Due<'a> = (&'a [u8], Option<&'a [u8]>);
 
 /// A row that a chunk read or wrote.
 pub(crate) type Seen = (Bytes, Cell);
@@ -45,57 +45,122 @@ pub(crate) type Seen = (Bytes, Cell);
 /// nearly half of the work of merging tables; after a kill they are folded again, in less than a second.
 const ROWS_MAX: usize = 128 << 10;
 /// How many bytes they take at most, roughly.
-const BYTES_MAX: usize = 32 << 20;
+const BYTES_MAX: usize = 40 << 20;
 /// What a row takes besides its key and its value, in bytes, roughly.
-const ROW_OVERHEAD_BYTES: usize = 128;
+const ROW_OVERHEAD_BYTES: usize = 64;
 
 /// Rows that gather.
+///
+/// Keys and values lie in one run of bytes: a small piece of memory for each would cost more than all the
+/// rest, since going through them in the order of keys is mostly the wait for memory.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
-    cells: Keyed<Cell>,
+    places: Places,
+    rows: Vec<Kept>,
     /// All that chunks brought, also what a later one replaced.
-    bytes: usize,
+    bytes: Vec<u8>,
+}
+
+/// A row as it is kept.
+#[derive(Debug)]
+struct Kept {
+    key: Span,
+    /// `None`: there is none, or none any more.
+    value: Option<Span>,
+    changed: bool,
+    fresh: bool,
+}
+
+/// A part of the bytes. They are bounded far below 4 GB.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    at: u32,
+    len: u32,
 }
 
 impl Pending {
     /// What is known of a key here; `None`: ask the store.
-    pub(crate) fn get(&self, key: &[u8]) -> Option<&Option<Bytes>> {
-        self.cells.get(key).map(|cell| &cell.value)
+    pub(crate) fn get(&self, key: &[u8]) -> Option<Due<'_>> {
+        let row = self.rows.get(self.find(key, sum(key)).ok()?)?;
+        Some(self.show(row))
+    }
+
+    fn find(&self, key: &[u8], sum: u32) -> Result<usize, usize> {
+        let key_of = |row: &Kept| self.part(row.key) == key;
+        let is = |entry: usize| self.rows.get(entry).is_some_and(key_of);
+        self.places.find(sum, is)
+    }
+
+    fn part(&self, span: Span) -> &[u8] {
+        let at = span.at as usize;
+        self.bytes
+            .get(at..at + span.len as usize)
+            .unwrap_or_default()
+    }
+
+    fn lay(&mut self, part: &[u8]) -> Span {
+        let number = |n| u32::try_from(n).unwrap_or(u32::MAX);
+        let at = number(self.bytes.len());
+        self.bytes.extend_from_slice(part);
+        Span {
+            at,
+            len: number(part.len()),
+        }
     }
 
     /// Takes in a chunk, whose folds saw what is here.
     pub(crate) fn add(&mut self, chunk: Vec<Seen>) {
         for (key, cell) in chunk {
-            let value_bytes = cell.value.as_ref().map_or(0, |value| value.len());
-            self.bytes += key.len() + value_bytes;
-            let change = |known: &mut Cell, cell: Cell| {
-                if cell.changed {
-                    known.value = cell.value;
-                    known.changed = true;
+            self.places.reserve(self.rows.len());
+            let sum = sum(&key);
+            let found = self.find(&key, sum);
+            if found.is_ok() && !cell.changed {
+                continue;
+            }
+            let value = cell.value.map(|value| self.lay(&value));
+            match found {
+                Ok(entry) => {
+                    if let Some(known) = self.rows.get_mut(entry) {
+                        known.value = value;
+                        known.changed = true;
+                    }
                 }
-            };
-            self.cells.upsert(key, cell, change, |cell| cell);
+                Err(place) => {
+                    self.places.take(place, sum, self.rows.len());
+                    let key = self.lay(&key);
+                    self.rows.push(Kept {
+                        key,
+                        value,
+                        changed: cell.changed,
+                        fresh: cell.fresh,
+                    });
+                }
+            }
         }
     }
 
     /// Forgets everything, and keeps the room for as much.
     pub(crate) fn clear(&mut self) {
-        self.cells.clear();
-        self.bytes = 0;
+        self.places.clear();
+        self.rows.clear();
+        self.bytes.clear();
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        let bytes = self.bytes + self.cells.len() * ROW_OVERHEAD_BYTES;
-        self.cells.len() >= ROWS_MAX || bytes >= BYTES_MAX
+        let bytes = self.bytes.len() + self.rows.len() * ROW_OVERHEAD_BYTES;
+        self.rows.len() >= ROWS_MAX || bytes >= BYTES_MAX
+    }
+
+    fn show(&self, row: &Kept) -> Due<'_> {
+        (self.part(row.key), row.value.map(|value| self.part(value)))
     }
 
     /// The rows of a range, in this order; `None` where there is none any more.
     pub(crate) fn range(&self, from: &[u8], to: Option<&[u8]>, order: Order) -> Vec<Due<'_>> {
-        let within = |key: &[u8]| key >= from && to.is_none_or(|to| key < to);
-        let rows = self.cells.iter().filter(|(key, _)| within(key));
-        let mut found: Vec<_> = rows
-            .filter(|(_, cell)| cell.changed)
-            .map(|(key, cell)| (key, cell.value.as_ref()))
+        let changed = self.rows.iter().filter(|row| row.changed);
+        let mut found: Vec<_> = changed
+            .map(|row| self.show(row))
+            .filter(|(key, _)| *key >= from && to.is_none_or(|to| *key < to))
             .collect();
         found.sort_unstable_by_key(|(key, _)| *key);
         if order == Order::Reverse {
@@ -108,10 +173,13 @@ impl Pending {
     pub(crate) fn due(&self) -> Vec<Due<'_>> {
         // Tables apart from each other, since within one many keys come in their order already.
         let mut tables: BTreeMap<[u8; 2], Vec<(u128, Due<'_>)>> = BTreeMap::new();
-        for (key, cell) in self.cells.iter().filter(|(_, cell)| cell.is_due()) {
-            let head = key.get(..2).and_then(|head| head.try_into().ok());
-            let rows = tables.entry(head.unwrap_or_default()).or_default();
-            rows.push((beginning(key), (key, cell.value.as_ref())));
+        // What the store never had and what is gone again is nothing to it.
+        let is_due = |row: &&Kept| row.changed && !(row.fresh && row.value.is_none());
+        for row in self.rows.iter().filter(is_due) {
+            let due = self.show(row);
+            let byte = |n: usize| due.0.get(n).copied().unwrap_or(0);
+            let rows = tables.entry([byte(0), byte(1)]).or_default();
+            rows.push((beginning(due.0), due));
         }
         let mut due = Vec::with_capacity(tables.values().map(Vec::len).sum());
         for mut rows in tables.into_values() {

@@ -74,7 +74,7 @@ impl Posts for Blocks {
     fn post(&mut self, index: Index, term: &[u8], seq: Seq) {
         term_key(index, term, &mut self.scratch);
         self.by_term
-            .upsert(self.scratch.as_slice(), seq, Block::push, Block::new);
+            .upsert(&self.scratch, seq, Block::push, Block::new);
     }
 }
 
