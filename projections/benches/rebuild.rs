@@ -112,15 +112,19 @@ fn alias(n: usize) -> Alias {
     Alias::new(&format!("agent-{:02}", n % 20)).unwrap()
 }
 
-fn operation_of(ids: &Ids, number: usize, first: Seq) -> Vec<Draft> {
-    let url = BareUrl::new("https://agents.example.test/a2a/v1").unwrap();
-    let context = ContextId::new(&format!("context-{:08}-aaaa-bbbb-cccc", number / 5)).unwrap();
-    let task = if sends_only() {
+fn task_of(ids: &Ids, number: usize) -> TaskId {
+    let id = if sends_only() {
         format!("task-{:08}", number / 5)
     } else {
         ids.uuid().to_string()
     };
-    let task = TaskId::new(&task).unwrap();
+    TaskId::new(&id).unwrap()
+}
+
+fn operation_of(ids: &Ids, number: usize, first: Seq) -> Vec<Draft> {
+    let url = BareUrl::new("https://agents.example.test/a2a/v1").unwrap();
+    let context = ContextId::new(&format!("context-{:08}-aaaa-bbbb-cccc", number / 5)).unwrap();
+    let task = task_of(ids, number);
     let operation: OperationId = ids.operation();
     let message = MessageId::new(&ids.uuid().to_string()).unwrap();
     let facts = |state| TaskFacts {
@@ -197,16 +201,25 @@ fn step() -> Option<usize> {
     std::env::var("MISSIVE_BENCH_STEP").ok()?.parse().ok()
 }
 
+fn source(log: &Arc<FjallLog>) -> missive_projections::Source {
+    let all = source_of(Arc::clone(log));
+    let most = step().unwrap_or(usize::MAX);
+    Box::new(move |after, limit| all(after, limit.min(most)))
+}
+
+fn follow(host: &ViewsHost, head: Seq) {
+    while let Some(step) = step().filter(|_| host.position() < head) {
+        let next = host.position().0 + u64::try_from(step).unwrap();
+        host.ensure(Seq(next).min(head)).unwrap();
+    }
+    host.ensure(head).unwrap();
+}
+
 fn fold(home: &Path) {
     let log = open_log(home);
     let head = *log.head().borrow();
     let folder = home.join("views");
-    let source = || -> missive_projections::Source {
-        let all = source_of(Arc::clone(&log));
-        let most = step().unwrap_or(usize::MAX);
-        Box::new(move |after, limit| all(after, limit.min(most)))
-    };
-    let open = || Arc::new(ViewsHost::open(&folder, head, source()).unwrap());
+    let open = || Arc::new(ViewsHost::open(&folder, head, source(&log)).unwrap());
     let begun = Instant::now();
     let mut after = Seq::ZERO;
     while after < head.seq {
@@ -223,11 +236,7 @@ fn fold(home: &Path) {
 
     let host = open();
     let (begun, cpu_before) = (Instant::now(), cpu());
-    while let Some(step) = step().filter(|_| host.position() < head.seq) {
-        let next = host.position().0 + u64::try_from(step).unwrap();
-        host.ensure(Seq(next).min(head.seq)).unwrap();
-    }
-    host.ensure(head.seq).unwrap();
+    follow(&host, head.seq);
     let rate = per_second(head.seq.0, begun.elapsed());
     row("views folded from nothing", &format!("{rate} events/s"));
     let [thread, process] = cpu();

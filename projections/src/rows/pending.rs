@@ -201,3 +201,85 @@ fn beginning(key: &[u8]) -> u128 {
         .for_each(|(to, from)| *to = *from);
     u128::from_be_bytes(first)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Cell, Pending, Seen};
+    use crate::rows::Order;
+
+    fn put(key: &str, value: &str, fresh: bool) -> Seen {
+        (key.into(), Cell::written(Some(value.into()), fresh))
+    }
+
+    fn gone(key: &str) -> Seen {
+        (key.into(), Cell::written(None, false))
+    }
+
+    fn texts(rows: &[super::Due<'_>]) -> Vec<String> {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let row = |(key, value): &super::Due<'_>| {
+            format!("{}={}", text(key), value.map_or("-".to_owned(), text))
+        };
+        rows.iter().map(row).collect()
+    }
+
+    #[test]
+    fn a_row_that_comes_and_goes_before_it_is_asked_for_is_nothing_to_the_store() {
+        let mut pending = Pending::default();
+        pending.add(vec![put("new", "1", true), put("old", "1", false)]);
+        pending.add(vec![gone("new"), gone("old"), gone("older")]);
+        pending.add(vec![put("back", "1", true), gone("back")]);
+        pending.add(vec![put("back", "2", true)]);
+
+        assert_eq!(texts(&pending.due()), ["back=2", "old=-", "older=-"]);
+        assert_eq!(pending.get(b"new").unwrap().1, None);
+    }
+
+    #[test]
+    fn what_was_only_read_is_at_hand_and_is_not_written() {
+        let mut pending = Pending::default();
+        let read = |value: &str| Cell {
+            value: Some(value.into()),
+            changed: false,
+            fresh: false,
+        };
+        pending.add(vec![("a".into(), read("1")), ("b".into(), read("1"))]);
+        pending.add(vec![put("b", "2", false), ("a".into(), read("1"))]);
+
+        assert_eq!(texts(&pending.due()), ["b=2"]);
+        assert_eq!(pending.get(b"a").unwrap().1, Some(b"1".as_slice()));
+        assert!(pending.get(b"c").is_none());
+        pending.clear();
+        assert!(pending.get(b"a").is_none() && pending.due().is_empty());
+    }
+
+    #[test]
+    fn rows_come_in_the_order_of_their_keys_however_much_of_them_is_alike() {
+        let long = "0123456789abcdefghij";
+        let keys = [
+            "b",
+            "ab",
+            "a",
+            "aa\0",
+            "aa",
+            "",
+            "ab1",
+            &format!("aa{long}2"),
+            &format!("aa{long}1"),
+        ];
+        let mut pending = Pending::default();
+        pending.add(keys.iter().map(|key| put(key, "", false)).collect());
+
+        let keys = |rows: Vec<super::Due<'_>>| -> Vec<Vec<u8>> {
+            rows.iter().map(|(key, _)| key.to_vec()).collect()
+        };
+        let due = keys(pending.due());
+        assert!(due.is_sorted() && due.len() == 9);
+        assert_eq!(keys(pending.range(b"", None, Order::Forward)), due);
+        let within = pending.range(b"aa", Some(b"ab1"), Order::Reverse);
+        assert_eq!(
+            keys(within),
+            due[2..7].iter().rev().cloned().collect::<Vec<_>>()
+        );
+    }
+}

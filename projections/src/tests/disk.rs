@@ -1,9 +1,9 @@
 //! A folder of views may be killed, copied, cut, replaced or deleted: nothing but time is lost.
 
 use super::*;
-use crate::rows::Table;
 use crate::rows::disk::DiskStore;
 use crate::rows::pending::{Cell, Seen};
+use crate::rows::{Order, Table};
 use crate::{Views, ViewsError, ViewsHost};
 use std::fs;
 use std::path::Path;
@@ -87,6 +87,43 @@ fn a_long_journal_is_emptied_at_close_and_every_row_is_kept() {
         .collect();
     assert_eq!(journals, [0]);
     assert_eq!(check(&folder, &world), world.head().seq);
+}
+
+#[test]
+fn rows_that_gather_and_rows_that_were_handed_over_are_read_as_one() {
+    let home = tempfile::tempdir().unwrap();
+    let key = |n: u16| [&[Table::Contexts as u8], n.to_be_bytes().as_slice()].concat();
+    let store = DiskStore::open(&home.path().join("views")).unwrap();
+    // More than one batch takes, so that they lie in a table; then others that stay in memory.
+    store
+        .commit((0..5_000).map(|n| written(key(n), vec![1])).collect())
+        .unwrap();
+    store.commit(vec![written(key(4_999), vec![1])]).unwrap();
+    let mut newer: Vec<Seen> = (4_900..5_100).map(|n| written(key(n), vec![2])).collect();
+    newer.extend((0..4_800).map(|n| (key(n).into(), Cell::written(None, false))));
+    store.commit(newer).unwrap();
+    let all = |order| {
+        let mut found = Vec::new();
+        let each = &mut |key: &[u8], value: &[u8]| {
+            found.push((u16::from_be_bytes(key[1..].try_into().unwrap()), value[0]));
+            std::ops::ControlFlow::Continue(())
+        };
+        store.scan(&key(0), None, order, each).unwrap();
+        found
+    };
+
+    let ones = (4_800..4_900).map(|n| (n, 1));
+    let expected: Vec<(u16, u8)> = ones.chain((4_900..5_100).map(|n| (n, 2))).collect();
+    assert_eq!(all(Order::Forward), expected);
+    let backwards: Vec<_> = expected.into_iter().rev().collect();
+    assert_eq!(all(Order::Reverse), backwards);
+    assert_eq!(store.get(&key(4_799)).unwrap(), None);
+    assert_eq!(store.get(&key(4_950)).unwrap().unwrap(), [2]);
+
+    store.close().unwrap();
+    let store = DiskStore::open(&home.path().join("views")).unwrap();
+    assert_eq!(store.get(&key(4_799)).unwrap(), None);
+    assert_eq!(store.get(&key(4_950)).unwrap().unwrap(), [2]);
 }
 
 #[test]
