@@ -31,6 +31,34 @@ fn following(world: &TestWorld) -> Child {
 }
 
 #[test]
+fn a_storm_on_an_empty_home_makes_one_log_that_holds_everything() {
+    let world = TestWorld::new();
+    let aliases: Vec<String> = (0..12).map(|number| format!("agent-{number}")).collect();
+
+    let begun: Vec<Child> = aliases
+        .iter()
+        .map(|alias| {
+            let add = ["agent", "add", alias, "http://127.0.0.1:9"];
+            unseeded(&world, &add).spawn().unwrap()
+        })
+        .collect();
+    let ends: Vec<_> = begun
+        .into_iter()
+        .map(|child| world.ended(child))
+        .filter(|run| run.code != Some(0))
+        .map(|run| run.to_string())
+        .collect();
+
+    assert_eq!(ends, Vec::<String>::new());
+    let listed = world.missive(["agent", "list", "--json"]).stdout;
+    assert!(
+        aliases.iter().all(|alias| listed.contains(alias)),
+        "{listed}"
+    );
+    assert_eq!(world.missive(["events", "verify"]).code, Some(0));
+}
+
+#[test]
 fn eight_processes_append_while_their_host_is_killed_and_nothing_is_lost() {
     let world = TestWorld::new();
     recorded(&world);

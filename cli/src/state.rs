@@ -133,9 +133,14 @@ impl Profile {
     pub(crate) fn create(&self) -> Result<(), Failure> {
         if !self.exists()? {
             create_folder(&self.folder)?;
-            self.check()?;
-            self.mark()
+            // Of several processes that begin at once, one makes the mark and the others find it.
+            let _turn = self
+                .turn()
                 .map_err(|error| uncreatable(&self.folder, &error))?;
+            if !self.check()? {
+                self.mark()
+                    .map_err(|error| uncreatable(&self.folder, &error))?;
+            }
         }
         for folder in [self.log(), self.views(), self.run(), self.witness()] {
             create_folder(&folder)?;
@@ -147,29 +152,44 @@ impl Profile {
     /// True for a profile, false for an empty folder of ours, an error for everything else.
     fn check(&self) -> Result<bool, Failure> {
         own(&self.folder)?;
-        match fs::read(self.folder.join(MARK)) {
-            Ok(found) if found == MARK_TEXT.as_bytes() => return Ok(true),
-            Ok(found) if found.starts_with(b"missive profile ") => {
-                return Err(Failure::config(format!(
-                    "the profile in `{}` was written by a newer missive",
-                    self.folder.display()
-                ))
-                .detail("newer_format")
-                .hint("use that version, or another profile with --profile"));
-            }
-            Ok(_) => return Err(self.not_ours()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(unreadable(&self.folder.join(MARK), &error)),
+        if self.is_marked()? {
+            return Ok(true);
         }
         let entries =
             fs::read_dir(&self.folder).map_err(|error| unreadable(&self.folder, &error))?;
         for entry in entries {
             let entry = entry.map_err(|error| unreadable(&self.folder, &error))?;
             if entry.file_name() != MARK_UNFINISHED {
-                return Err(self.not_ours());
+                // Another process may have made the mark between the two looks.
+                return match self.is_marked()? {
+                    true => Ok(true),
+                    false => Err(self.not_ours()),
+                };
             }
         }
         Ok(false)
+    }
+
+    fn is_marked(&self) -> Result<bool, Failure> {
+        match fs::read(self.folder.join(MARK)) {
+            Ok(found) if found == MARK_TEXT.as_bytes() => Ok(true),
+            Ok(found) if found.starts_with(b"missive profile ") => Err(Failure::config(format!(
+                "the profile in `{}` was written by a newer missive",
+                self.folder.display()
+            ))
+            .detail("newer_format")
+            .hint("use that version, or another profile with --profile")),
+            Ok(_) => Err(self.not_ours()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(unreadable(&self.folder.join(MARK), &error)),
+        }
+    }
+
+    /// Waits for the turn to make the mark; it ends with the handle, also when the process dies.
+    fn turn(&self) -> io::Result<fs::File> {
+        let folder = fs::File::open(&self.folder)?;
+        rustix::fs::flock(&folder, rustix::fs::FlockOperation::LockExclusive)?;
+        Ok(folder)
     }
 
     /// The mark appears whole or not at all: a process may die at any line.
@@ -375,6 +395,27 @@ mod tests {
 
         assert_eq!(refused.exit(), Exit::Config);
         assert!(!folder.join("log").exists());
+    }
+
+    #[test]
+    fn many_that_begin_at_once_all_find_one_profile() {
+        for _ in 0..20 {
+            let home = tempfile::tempdir().unwrap();
+            let together = std::sync::Barrier::new(16);
+            let begin = || {
+                together.wait();
+                profile(home.path())
+                    .create()
+                    .map_err(|failure| failure.code().to_owned())
+            };
+
+            let ends: Vec<_> = std::thread::scope(|scope| {
+                let begun: Vec<_> = (0..16).map(|_| scope.spawn(begin)).collect();
+                begun.into_iter().map(|one| one.join().unwrap()).collect()
+            });
+
+            assert_eq!(ends, vec![Ok(()); 16]);
+        }
     }
 
     #[test]
