@@ -231,6 +231,39 @@ fn a_log_that_lost_its_end_warns_refuses_and_goes_on_when_it_is_told_to() {
 }
 
 #[test]
+fn a_flipped_bit_in_the_journal_leaves_what_is_before_it_readable() {
+    let world = TestWorld::new();
+    recorded(&world);
+    let journal = world.missive_home().join("profiles/default/log/db-1/0.jnl");
+    let mut bytes = fs::read(&journal).unwrap();
+    let used = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+    bytes[used * 3 / 4] ^= 1;
+    fs::write(&journal, &bytes).unwrap();
+
+    let listed = world.missive(["events", "list", "--type", "missive.agent.added"]);
+    let refused = world.missive(["events", "export"]);
+    let verified = world.missive(["events", "verify"]);
+    let anchored = world.missive(["log", "re-anchor", "--reason", "a bad disk"]);
+
+    assert_eq!(listed.code, Some(0), "{listed}");
+    assert!(listed.stdout.contains("missive.agent.added"), "{listed}");
+    assert!(
+        listed.stderr.contains("are missing: the log ends at"),
+        "{listed}"
+    );
+    assert_eq!(
+        (refused.code, verified.code),
+        (Some(79), Some(79)),
+        "{refused}{verified}"
+    );
+    assert_eq!(anchored.code, Some(0), "{anchored}");
+    assert_eq!(world.missive(["events", "export"]).code, Some(0));
+    let verified = world.missive(["events", "verify"]);
+    assert!(verified.stdout.contains("were given up"), "{verified}");
+    assert_eq!(world.missive(["projection", "verify"]).code, Some(0));
+}
+
+#[test]
 fn after_a_re_anchoring_exports_verify_and_views_agree() {
     let world = TestWorld::new();
     recorded(&world);

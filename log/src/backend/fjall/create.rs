@@ -1,10 +1,10 @@
 //! Opening a log: begin it where there is none, and check it where its last close is not known to be clean.
 
 use super::check;
-use super::folder::{Kept, LogFolder, journals, sync_folder};
+use super::folder::{Kept, LogFolder, journals, private_file, sync_folder};
 use super::store::{self, Damage, Store};
 use super::witness::{Heard, Testimony, Witness, fingerprint};
-use super::{OpenError, fault, id_of};
+use super::{OpenError, fault, id_of, salvage};
 use crate::backend::sequencer::{FORMAT, Sequencer, genesis_draft, thread_keys};
 use crate::chain;
 use crate::contract::{Head, IntegrityFault, Record};
@@ -42,11 +42,44 @@ pub(super) fn open(folder: &LogFolder, ids: &Ids) -> Result<OpenedLog, OpenError
     } else {
         folder.keep_journals(&database)?
     };
-    let opened = check_open(folder, ids, database, &testimony, clean);
+    let opened = match check_open(folder, ids, database.clone(), &testimony, clean) {
+        Err(OpenError::Integrity(fault)) => {
+            folder.save_journals(&kept)?;
+            before_damage(folder, ids, &database, &testimony, fault)
+        }
+        other => other,
+    };
     if !matches!(&opened, Ok(opened) if opened.fault.is_none()) {
         folder.save_journals(&kept)?;
     }
     opened
+}
+
+/// Opens what is whole before the damage of a store that does not open. From then on that is the
+/// database, and what it lacks is a fault that was noted before.
+fn before_damage(
+    folder: &LogFolder,
+    ids: &Ids,
+    damaged: &Path,
+    testimony: &Heard,
+    fault: Arc<IntegrityFault>,
+) -> Result<OpenedLog, OpenError> {
+    if !matches!(*fault, IntegrityFault::Store { .. }) {
+        return Err(OpenError::Integrity(fault));
+    }
+    let Some(beginning) = salvage::longest_beginning(folder, damaged)? else {
+        return Err(OpenError::Integrity(fault));
+    };
+    let Ok(opened) = check_open(folder, ids, beginning.clone(), testimony, false) else {
+        super::folder::remove_folder(&beginning)?;
+        return Err(OpenError::Integrity(fault));
+    };
+    opened.store.close();
+    if let Some(lacking) = &opened.fault {
+        super::folder::replace_file(&folder.fault(), &fault::encode(lacking))?;
+    }
+    let database = folder.finish_database(&beginning)?;
+    check_open(folder, ids, database, testimony, false)
 }
 
 /// Opens the database and holds everything against each other.
@@ -192,6 +225,10 @@ pub const OPENING_THREAD: &str = "missive-opening";
 /// Opens a store on a thread of its own: some damage makes fjall panic instead of reporting it.
 pub(super) fn open_isolated(database: &Path) -> Result<Store, OpenError> {
     let path = database.to_owned();
+    if path.is_dir() {
+        // fjall wants the file, whose existence means nothing: the log's own lock is elsewhere.
+        private_file().open(path.join("lock"))?;
+    }
     let opening = std::thread::Builder::new().name(OPENING_THREAD.to_owned());
     match opening.spawn(move || Store::open(&path))?.join() {
         Ok(opened) => opened.map_err(refused),

@@ -6,6 +6,7 @@
 //!   CURRENT       the name of the database folder
 //!   db-N/         the fjall database
 //!   db-N.new/     one that is being made; renamed when complete
+//!   db-M/         with M < N: one that was damaged, as it was found
 //!   head          the witness (see witness.rs)
 //!   kept/         journals as they were before an unclean open, until it has been checked
 //!   fault         what did not verify; there until `log re-anchor`
@@ -32,7 +33,7 @@ const JOURNALS_MAX: usize = 64;
 
 /// The most bytes of journals that are held in memory where the disk takes no copy; the writer keeps
 /// them shorter than that.
-const HELD_BYTES_MAX: u64 = 64 << 20;
+const HELD_BYTES_MAX: u64 = 192 << 20;
 
 /// Where the journals are kept as they were before an unclean open.
 pub(super) enum Kept {
@@ -133,6 +134,17 @@ impl LogFolder {
     /// A place to make a database in; what an earlier attempt left there is removed.
     pub(super) fn begin_database(&self) -> io::Result<PathBuf> {
         let path = self.root.join("db-1.new");
+        remove_folder(&path)?;
+        Ok(path)
+    }
+
+    /// A place beside for the successor of a database; what an earlier attempt left there is removed.
+    pub(super) fn next_database(&self, database: &Path) -> io::Result<PathBuf> {
+        let name = database.file_name().and_then(|name| name.to_str());
+        let number = name.and_then(|name| name.strip_prefix("db-")?.parse::<u32>().ok());
+        let path = self
+            .root
+            .join(format!("db-{}.new", number.unwrap_or(0).saturating_add(1)));
         remove_folder(&path)?;
         Ok(path)
     }

@@ -13,6 +13,7 @@ mod folder;
 pub mod forge;
 mod ready;
 mod remembered;
+mod salvage;
 mod store;
 #[cfg(test)]
 mod tests;

@@ -278,6 +278,8 @@ async fn losing_the_lock_ends_writing_before_anything_is_written() {
 async fn every_flipped_byte_of_a_journal_is_noticed_or_harmless() {
     let world = World::new();
     let log = world.open("a");
+    world.killed("a", "begun");
+    let begun = used(&world.journals("begun")[0]);
     for _ in 0..3 {
         log.append(world.batch(2)).await.unwrap();
     }
@@ -288,7 +290,7 @@ async fn every_flipped_byte_of_a_journal_is_noticed_or_harmless() {
     let journal = world.journals("template").pop().unwrap();
     let bytes = fs::read(&journal).unwrap();
     let used = bytes.iter().rposition(|byte| *byte != 0).unwrap();
-    let step = (used / 60).max(1);
+    let step = (used / 40).max(1);
 
     for place in (0..used).step_by(step) {
         let name = format!("flip-{place}");
@@ -298,10 +300,16 @@ async fn every_flipped_byte_of_a_journal_is_noticed_or_harmless() {
         let target = world.journals(&name).pop().unwrap();
         fs::write(&target, &flipped).unwrap();
         match world.try_open(&name) {
-            Err(OpenError::Integrity(_)) => {}
+            Err(OpenError::Integrity(_)) if place < begun => {} // Not even the first event is whole.
             Err(other) => panic!("byte {place}: {other}"),
             Ok(log) if log.fault().is_some() => {
                 assert!(world.folder(&name).kept().exists(), "byte {place}");
+                let read = log.read_now(Seq::ZERO, 100).unwrap();
+                assert_eq!(read, whole[..read.len()], "byte {place}");
+                assert!(matches!(
+                    log.append(world.batch(1)).await,
+                    Err(AppendError::Integrity(_))
+                ));
             }
             Ok(log) => {
                 assert_eq!(head(&log), before, "byte {place}");
@@ -310,6 +318,75 @@ async fn every_flipped_byte_of_a_journal_is_noticed_or_harmless() {
             }
         }
     }
+}
+
+/// How many bytes of a journal are written.
+fn used(journal: &Path) -> usize {
+    let bytes = fs::read(journal).unwrap();
+    bytes.iter().rposition(|byte| *byte != 0).unwrap()
+}
+
+#[tokio::test]
+async fn what_is_whole_before_a_damaged_byte_is_read_and_goes_on_after_a_re_anchoring() {
+    let world = World::new();
+    let log = world.open("a");
+    log.append(world.batch(3)).await.unwrap();
+    let whole = log.read_now(Seq::ZERO, 100).unwrap();
+    world.killed("a", "before");
+    log.append(world.batch(2)).await.unwrap();
+    let lost = head(&log);
+    world.killed("a", "b");
+    drop(log);
+    let journal = world.journals("b").pop().unwrap();
+    let mut bytes = fs::read(&journal).unwrap();
+    bytes[used(&world.journals("before")[0]) + 120] ^= 1;
+    fs::write(&journal, &bytes).unwrap();
+
+    let opened = world.open("b");
+    let fault = opened.fault().unwrap();
+    let read = opened.read_now(Seq::ZERO, 100).unwrap();
+    drop(opened);
+    let again = world.open("b");
+    let facts = LogReanchored {
+        found: Seq(4),
+        found_link: whole[3].link,
+        witnessed: lost.seq,
+        witnessed_link: lost.link,
+    };
+    let draft = Draft::new(
+        world.ids.event(),
+        Subject::Log,
+        EventKind::LogReanchored(facts),
+    );
+    let anchored = again
+        .append(Batch::new(world.ids.batch(), vec![draft]))
+        .await
+        .unwrap();
+
+    assert_eq!(read, whole);
+    assert!(matches!(*fault, IntegrityFault::Shorter { witnessed, .. } if witnessed == lost));
+    assert_eq!(anchored.first, Seq(7));
+    assert_eq!(fault_of(&again).await, None);
+    assert!(journal.exists(), "the damaged database stays as evidence");
+    assert_eq!(
+        fs::read(world.folder("b").kept().join(journal.file_name().unwrap())).unwrap(),
+        bytes
+    );
+}
+
+#[tokio::test]
+async fn the_lock_file_of_the_store_may_be_gone() {
+    let world = World::new();
+    let log = world.open("a");
+    log.append(world.batch(1)).await.unwrap();
+    let before = head(&log);
+    drop(log);
+    let database = world.folder("a").current().unwrap().unwrap();
+    fs::remove_file(database.join("lock")).unwrap();
+
+    let log = world.open("a");
+
+    assert_eq!((head(&log), log.fault()), (before, None));
 }
 
 /// The promises of the contract, on disk.
