@@ -186,6 +186,8 @@ impl Store {
         }
         for keyspace in keyspaces {
             while keyspace.sealed_memtable_count() > 0 {
+                // Where writing the tables failed (a full disk), this says so; they would never come.
+                self.db.persist(PersistMode::Buffer)?;
                 std::thread::sleep(std::time::Duration::from_millis(1));
             }
         }
