@@ -20,6 +20,8 @@ pub(crate) const DEFAULT_PROFILE: &str = "default";
 /// Marks a profile folder as ours, and says which layout it has.
 const MARK: &str = "FORMAT";
 const MARK_TEXT: &str = "missive profile 1\n";
+/// Whatever lies there under that name, no more of it is read.
+const MARK_BYTES_MAX: u64 = 256;
 const MARK_UNFINISHED: &str = "FORMAT.new";
 
 /// The folders of this user.
@@ -171,7 +173,12 @@ impl Profile {
     }
 
     fn is_marked(&self) -> Result<bool, Failure> {
-        match fs::read(self.folder.join(MARK)) {
+        let mark = fs::File::open(self.folder.join(MARK)).and_then(|file| {
+            let mut found = Vec::new();
+            io::Read::read_to_end(&mut io::Read::take(file, MARK_BYTES_MAX), &mut found)?;
+            Ok(found)
+        });
+        match mark {
             Ok(found) if found == MARK_TEXT.as_bytes() => Ok(true),
             Ok(found) if found.starts_with(b"missive profile ") => Err(Failure::config(format!(
                 "the profile in `{}` was written by a newer missive",

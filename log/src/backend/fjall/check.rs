@@ -28,7 +28,9 @@ pub(super) fn against(
         }
     }
     if clean {
-        return None;
+        // Damage cannot have come from a journal; whether the newest event's thread is there is cheap.
+        let last = store.last().ok().flatten();
+        return last.and_then(|last| remembered(store, &last).err().map(|fault| *fault));
     }
     let flushed = said
         .inside

@@ -4,7 +4,7 @@ use super::check;
 use super::folder::{Kept, LogFolder, journals, private_file, sync_folder};
 use super::store::{self, Damage, Store};
 use super::witness::{Heard, Testimony, Witness, fingerprint};
-use super::{OpenError, fault, id_of, salvage};
+use super::{OpenError, fault, id_of, salvage, whole};
 use crate::backend::sequencer::{FORMAT, Sequencer, genesis_draft, thread_keys};
 use crate::chain;
 use crate::contract::{Head, IntegrityFault, Record};
@@ -64,7 +64,7 @@ fn before_damage(
     testimony: &Heard,
     fault: Arc<IntegrityFault>,
 ) -> Result<OpenedLog, OpenError> {
-    if !matches!(*fault, IntegrityFault::Store { .. }) {
+    if !matches!(*fault, IntegrityFault::Store { .. }) || whole::lacking(damaged)?.is_some() {
         return Err(OpenError::Integrity(fault));
     }
     let Some(beginning) = salvage::longest_beginning(folder, damaged)? else {
@@ -226,6 +226,11 @@ pub const OPENING_THREAD: &str = "missive-opening";
 pub(super) fn open_isolated(database: &Path) -> Result<Store, OpenError> {
     let path = database.to_owned();
     if path.is_dir() {
+        if let Some(what) = whole::lacking(&path)? {
+            return Err(OpenError::Integrity(Arc::new(IntegrityFault::Store {
+                what,
+            })));
+        }
         // fjall wants the file, whose existence means nothing: the log's own lock is elsewhere.
         private_file().open(path.join("lock"))?;
     }

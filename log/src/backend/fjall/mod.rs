@@ -17,6 +17,7 @@ mod salvage;
 mod store;
 #[cfg(test)]
 mod tests;
+mod whole;
 mod witness;
 mod writer;
 

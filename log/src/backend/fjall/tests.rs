@@ -389,6 +389,40 @@ async fn the_lock_file_of_the_store_may_be_gone() {
     assert_eq!((head(&log), log.fault()), (before, None));
 }
 
+#[tokio::test]
+async fn a_store_that_lost_a_small_file_is_left_as_it_is() {
+    let world = World::new();
+    let log = world.open("a");
+    log.append(world.batch(3)).await.unwrap();
+    let whole = log.read_now(Seq::ZERO, 100).unwrap();
+    drop(log);
+    let database = world.folder("a").current().unwrap().unwrap();
+    let files = |number: u32| {
+        let folder = database.join("keyspaces").join(number.to_string());
+        let version = fs::read_dir(&folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .find(|path| path.file_name().unwrap().to_str().unwrap().starts_with('v'))
+            .unwrap();
+        [folder.join("current"), version]
+    };
+
+    for file in (0..=5).flat_map(files) {
+        let bytes = fs::read(&file).unwrap();
+        fs::remove_file(&file).unwrap();
+        assert!(matches!(world.try_open("a"), Err(OpenError::Integrity(_))));
+        for place in 0..bytes.len() {
+            let mut flipped = bytes.clone();
+            flipped[place] ^= 4;
+            fs::write(&file, &flipped).unwrap();
+            assert!(whole::lacking(&database).unwrap().is_some(), "{place}");
+        }
+        fs::write(&file, &bytes).unwrap();
+    }
+
+    assert_eq!(world.open("a").read_now(Seq::ZERO, 100).unwrap(), whole);
+}
+
 /// The promises of the contract, on disk.
 mod conformance {
     use super::*;
