@@ -35,6 +35,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+// As in the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() {
     let events = std::env::var("MISSIVE_BENCH_EVENTS").ok();
     let events: u64 = events.and_then(|n| n.parse().ok()).unwrap_or(200_000);

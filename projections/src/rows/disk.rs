@@ -21,6 +21,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::ops::{Bound, ControlFlow};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{self, AtomicBool};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 /// Blocks of the tables, in bytes: larger ones compress better and cost more per point read.
@@ -35,6 +36,8 @@ const JOURNALS_BYTES: u64 = 64 << 20;
 const CHECKPOINT_BYTES: u64 = 512 << 10;
 /// How long a checkpoint waits for its flush, in steps of a millisecond.
 const FLUSH_STEPS_MAX: u32 = 30_000;
+/// How long closing waits for a merge, in the same steps.
+const MERGE_STEPS_MAX: u32 = 5_000;
 
 /// A chunk that touched no more rows came from a log at rest: a few events.
 const REST_ROWS_MAX: usize = 64;
@@ -52,6 +55,8 @@ pub(crate) struct DiskStore {
     /// Only of a folder that was empty when it was opened.
     written: Option<Written>,
     pending: RwLock<Pending>,
+    /// Whether this process wrote a table by itself.
+    wrote_table: AtomicBool,
 }
 
 impl fmt::Debug for DiskStore {
@@ -87,6 +92,7 @@ impl DiskStore {
             database,
             written,
             pending: RwLock::default(),
+            wrote_table: AtomicBool::new(false),
         })
     }
 
@@ -159,14 +165,17 @@ impl DiskStore {
 
     /// Makes all changes of a chunk or none. They outlive the process if the log rests.
     pub(crate) fn commit(&self, chunk: Vec<Seen>) -> Result<(), ViewsError> {
-        let rests = chunk.len() <= REST_ROWS_MAX;
-        let is_full = {
-            let mut pending = self.pending.write().unwrap_or_else(PoisonError::into_inner);
-            pending.add(chunk);
-            pending.is_full()
-        };
-        if rests || is_full {
+        // Before the chunk is taken in: its caller would fold it again if this failed.
+        if self.pending().is_full() {
             self.hand_over()?;
+        }
+        let rests = chunk.len() <= REST_ROWS_MAX;
+        let mut pending = self.pending.write().unwrap_or_else(PoisonError::into_inner);
+        pending.add(chunk);
+        drop(pending);
+        if rests && let Err(error) = self.hand_over() {
+            // The rows are here, and are handed over with the next ones or at close.
+            tracing::warn!(%error, "the newest rows of the views are only in memory");
         }
         Ok(())
     }
@@ -207,6 +216,7 @@ impl DiskStore {
     }
 
     fn write_table(&self, due: &[Due<'_>]) -> Result<(), ViewsError> {
+        self.wrote_table.store(true, atomic::Ordering::Relaxed);
         let mut table = self.rows.start_ingestion()?;
         for (key, value) in due {
             match value {
@@ -224,6 +234,9 @@ impl DiskStore {
     /// since fjall skips the recovery of its sequence numbers where it is missing.
     pub(crate) fn close(self) -> Result<(), ViewsError> {
         self.hand_over()?;
+        if self.wrote_table.load(atomic::Ordering::Relaxed) {
+            self.await_merge();
+        }
         let long = self.database.journal_disk_space()? >= CHECKPOINT_BYTES;
         let settled = long && self.settle()?;
         let Self {
@@ -232,6 +245,7 @@ impl DiskStore {
             database,
             written: _,
             pending: _,
+            wrote_table: _,
         } = self;
         drop(rows);
         drop(database);
@@ -242,6 +256,17 @@ impl DiskStore {
                 Ok(journal.sync_all()?)
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Lets a merge of the newest tables end that is due or under way: dropping the database would break it
+    /// off, and every later process would begin it anew and break it off as well.
+    fn await_merge(&self) {
+        for _ in 0..MERGE_STEPS_MAX {
+            if self.rows.l0_table_count() < usize::from(NEWEST_TABLES) {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
         }
     }
 
