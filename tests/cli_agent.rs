@@ -363,3 +363,34 @@ fn a_card_that_would_act_on_the_terminal_is_shown_harmless() {
     let run = world.missive(["agent", "inspect", "py", "--json"]);
     assert!(!run.stdout.contains('\u{1b}'), "{run}");
 }
+
+#[test]
+fn the_doctor_says_which_agents_take_connections_and_asks_none_of_them() {
+    let agent = EchoAgent::start();
+    let world = TestWorld::new();
+    let there = agent.url();
+    world.missive(["agent", "add", "py", &there]);
+    world.missive(["agent", "add", "gone", &missive_fixtures::refused_url()]);
+    world.missive(["send", "py", "echo hi"]);
+    let asked = agent.peer().requests().len();
+    let before = world.missive(["log", "head"]).stdout;
+
+    let doctor = world.missive(["doctor"]);
+
+    let kept: Vec<&str> = doctor
+        .stdout
+        .lines()
+        .skip_while(|line| !line.contains("agent gone"))
+        .collect();
+    assert_eq!(doctor.code, Some(0), "{doctor}");
+    insta::assert_snapshot!(kept.join("\n"), @r"
+    pass  agent gone     its card is fetched on first use
+    warn  endpoint gone  http://127.0.0.1:[PORT] cannot be reached: connection refused
+                         hint: missive agent inspect gone --refresh
+    pass  agent py       its card is 0 s old, fresh
+    pass  endpoint py    http://127.0.0.1:[PORT]/rest takes connections
+    pass  operations     none in doubt
+    ");
+    assert_eq!(agent.peer().requests().len(), asked);
+    assert_eq!(world.missive(["log", "head"]).stdout, before);
+}

@@ -251,6 +251,8 @@ fn the_doctor_lists_what_is_in_doubt() {
     pass  log            9 events, every event verified
     pass  views          [N] views at event 9
     pass  agent ada      its card is 29 min old, asked for again on next use
+    warn  endpoint ada   http://ada.test/v1 cannot be reached: [WHY]
+                         hint: missive agent inspect ada --refresh
     warn  operations     a message to ada at 2026-12-01T09:00:00.007000Z is in doubt: connection_lost
                          hint: missive retry op-2
     ");

@@ -63,6 +63,34 @@ fn a_full_disk_under_standard_output_is_an_error() {
     ");
 }
 
+/// The runtime of Rust opens `/dev/null` for reading and writing in place of a closed stream before the
+/// first line of missive runs, and many parents hand over just that as "no output": the two cannot be told
+/// apart, and output that nobody wants is no error.
+#[test]
+fn a_closed_standard_output_is_one_that_nobody_reads() {
+    let world = TestWorld::new();
+    let run = world.command(["completion", "bash"]);
+    let program = run.get_program().to_owned();
+    let mut closing = std::process::Command::new("sh");
+    closing
+        .args(["-c", "exec \"$0\" completion bash >&-"])
+        .arg(program);
+    let null = File::options().read(true).write(true).open("/dev/null");
+
+    let closed = closing.output().unwrap();
+    let nothing = world
+        .command(["completion", "bash"])
+        .stdout(null.unwrap())
+        .output()
+        .unwrap();
+
+    assert_eq!(
+        (closed.status.code(), nothing.status.code()),
+        (Some(0), Some(0))
+    );
+    assert!(closed.stderr.is_empty() && nothing.stderr.is_empty());
+}
+
 #[test]
 fn errors_survive_a_standard_error_that_takes_nothing() {
     let world = TestWorld::new();

@@ -203,6 +203,8 @@ fn a_log_that_lost_its_end_warns_refuses_and_goes_on_when_it_is_told_to() {
                          hint: restore the log from a backup, or accept the loss for good with `missive log re-anchor --reason TEXT`
     pass  views          [N] views at event 9
     pass  agent ada      its card is 29 min old, asked for again on next use
+    warn  endpoint ada   http://ada.test/v1 cannot be reached: [WHY]
+                         hint: missive agent inspect ada --refresh
     warn  operations     a message to ada at 2026-12-01T09:00:00.007000Z is in doubt: connection_lost
                          hint: missive retry op-2
     ");

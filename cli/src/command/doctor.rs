@@ -1,8 +1,10 @@
 //! `missive doctor`: whether everything that missive relies on is as it should be.
 //!
 //! It changes nothing, creates nothing and asks nobody: what it knows of agents is what was last
-//! recorded of them. Its exit code is that of the first check that fails; a warning fails nothing.
+//! recorded of them, and whether their endpoints take a connection. Its exit code is that of the first
+//! check that fails; a warning fails nothing.
 
+mod agents;
 mod log;
 mod state;
 

@@ -2,14 +2,14 @@
 
 use super::super::Setting;
 use super::super::events::{check, fault_of};
-use super::Check;
+use super::{Check, agents};
 use crate::args::Doctor;
 use crate::failure::Failure;
 use crate::open::{Session, failure};
 use crate::render::Output;
 use missive_commands::Exit;
 use missive_log::backend::instance::Instance;
-use missive_projections::{Card, Intent, Views, ViewsError};
+use missive_projections::{Intent, Views, ViewsError};
 use serde_json::json;
 
 pub(super) async fn checks(
@@ -20,7 +20,7 @@ pub(super) async fn checks(
 ) -> Result<Vec<Check>, Failure> {
     let mut checks = vec![log(command, setting, session, output).await?];
     match session.views() {
-        Ok(views) => checks.extend(of_views(command, setting, session, &views)),
+        Ok(views) => checks.extend(of_views(command, setting, session, &views).await),
         Err(error) => checks.push(Check::failed("views", &session.views_failure(&error))),
     }
     Ok(checks)
@@ -54,7 +54,7 @@ async fn log(
     Ok(Check::passed("log", summary).with(json!({"head": head.to_string()})))
 }
 
-fn of_views(
+async fn of_views(
     command: &Doctor,
     setting: &Setting<'_>,
     session: &Session,
@@ -65,7 +65,10 @@ fn of_views(
         Err(error) => vec![Check::failed(id, &session.views_failure(&error))],
     };
     let mut checks = told("views", state(command, views));
-    checks.extend(told("agents", agents(setting, session, views)));
+    checks.extend(told(
+        "agents",
+        agents::checks(setting, session, views).await,
+    ));
     checks.extend(told("operations", operations(session, views)));
     checks
 }
@@ -87,69 +90,6 @@ fn state(command: &Doctor, views: &Views) -> Result<Vec<Check>, ViewsError> {
         return Ok(vec![Check::failed("views", &failure)]);
     }
     Ok(vec![Check::passed("views", summary)])
-}
-
-fn agents(
-    setting: &Setting<'_>,
-    session: &Session,
-    views: &Views,
-) -> Result<Vec<Check>, ViewsError> {
-    let mut known: Vec<String> = Vec::new();
-    known.extend(
-        views
-            .agents()?
-            .into_iter()
-            .map(|agent| agent.alias.to_string()),
-    );
-    known.extend(setting.config.agents.keys().cloned());
-    known.sort();
-    known.dedup();
-    let mut checks = Vec::with_capacity(known.len());
-    for alias in known {
-        let Ok(name) = alias.parse() else { continue };
-        let card = views.card(&name)?.unwrap_or_default();
-        checks.push(agent(&alias, &card, session.ids().now()));
-    }
-    Ok(checks)
-}
-
-fn agent(alias: &str, card: &Card, now: missive_log::Timestamp) -> Check {
-    let id = format!("agent {alias}");
-    if let Some(failure) = &card.failure {
-        let status = failure
-            .status
-            .map(|status| format!(" (HTTP {status})"))
-            .unwrap_or_default();
-        let summary = format!(
-            "its card could not be fetched: {}{status}",
-            failure.failure.as_str()
-        );
-        return Check::warned(id, summary, format!("missive agent refresh {alias}"));
-    }
-    let Some(body) = &card.body else {
-        return Check::passed(id, "its card is fetched on first use");
-    };
-    let micros = now
-        .as_micros()
-        .saturating_sub(body.validated_at.as_micros());
-    let age = age(micros / 1_000_000);
-    let fresh = if body.fresh_until >= now {
-        "fresh"
-    } else {
-        "asked for again on next use"
-    };
-    Check::passed(id, format!("its card is {age} old, {fresh}"))
-        .with(json!({"fetched": body.validated_at, "fresh_until": body.fresh_until}))
-}
-
-/// Seconds in the largest unit that says something.
-fn age(seconds: u64) -> String {
-    match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7_200 => format!("{} min", seconds / 60),
-        7_200..172_800 => format!("{} h", seconds / 3_600),
-        _ => format!("{} days", seconds / 86_400),
-    }
 }
 
 fn operations(session: &Session, views: &Views) -> Result<Vec<Check>, ViewsError> {

@@ -1,0 +1,178 @@
+//! What is known of each agent, and whether anybody listens where it is spoken to.
+//!
+//! What is known is what was recorded last. Beside it one connection is opened to each interface and
+//! closed again, with nothing sent: no agent is asked anything, and nothing has to be recorded.
+
+use super::super::Setting;
+use super::Check;
+use crate::open::Session;
+use missive_commands::Target;
+use missive_commands::effect::knock::{Silence, knock};
+use missive_commands::peer::{Peer, resolve};
+use missive_log::Log as _;
+use missive_log::event::facts::{Binding, CardPath};
+use missive_log::event::{Alias, EventKind};
+use missive_projections::{Card, Views, ViewsError};
+use serde_json::json;
+use std::time::Duration;
+use url::Url;
+
+/// How long one address may take.
+const EACH: Duration = Duration::from_secs(3);
+/// How long all of them may take, unless `--timeout` says so.
+const ALL: Duration = Duration::from_secs(15);
+/// How many interfaces of one agent are looked at.
+const INTERFACES_MAX: usize = 8;
+
+/// Two checks of each agent: its card, and its endpoint.
+pub(super) async fn checks(
+    setting: &Setting<'_>,
+    session: &Session,
+    views: &Views,
+) -> Result<Vec<Check>, ViewsError> {
+    let mut known: Vec<Alias> = views
+        .agents()?
+        .into_iter()
+        .map(|agent| agent.alias)
+        .collect();
+    let configured = setting.config.agents.keys();
+    known.extend(configured.filter_map(|name| Alias::new(name).ok()));
+    known.sort();
+    known.dedup();
+    let (mut cards, mut doors) = (Vec::new(), Vec::new());
+    for alias in &known {
+        let card = views.card(alias)?.unwrap_or_default();
+        let target = Target::Alias(alias.clone());
+        doors.push(match resolve(views, &setting.config, &target) {
+            Ok(peer) => interfaces(session, &peer, &card).await,
+            // Configured with an address that nothing can be sent to.
+            Err(_) => Vec::new(),
+        });
+        cards.push(of_card(alias.as_str(), &card, session.ids().now()));
+    }
+    let all = setting.globals.timeout.unwrap_or(ALL);
+    let urls = doors.concat();
+    let mut heard = knock(&urls, EACH.min(all), all).await.into_iter();
+    let mut checks = Vec::with_capacity(2 * known.len());
+    for ((alias, card), urls) in known.iter().zip(cards).zip(doors) {
+        checks.push(card);
+        let heard: Vec<_> = urls.into_iter().zip(heard.by_ref()).collect();
+        checks.push(of_endpoint(alias.as_str(), &heard));
+    }
+    Ok(checks)
+}
+
+/// Where messages to an agent may go, without queries, which may hold secrets: what the user registered, else
+/// what its card says, else its address.
+async fn interfaces(session: &Session, peer: &Peer, card: &Card) -> Vec<Url> {
+    let mut urls: Vec<Url> = Vec::new();
+    let spoken = |binding: Binding| binding != Binding::Grpc;
+    if peer.interfaces.is_empty() {
+        let body = card
+            .body
+            .as_ref()
+            .filter(|body| body.base.as_ref() == Some(&peer.url));
+        let fetched: Vec<_> = body.iter().map(|body| body.source.seq).collect();
+        // A card that cannot be read is the business of the log's own checks.
+        for record in session.log().pick(&fetched).await.unwrap_or_default() {
+            if let Ok(event) = record.decode()
+                && let EventKind::CardFetched(facts) = event.kind
+            {
+                let entries = facts.card.map(|card| card.interfaces).unwrap_or_default();
+                let entries = entries.iter().filter(|entry| spoken(entry.binding));
+                urls.extend(entries.filter_map(|entry| Url::parse(entry.url.as_str()).ok()));
+            }
+        }
+    } else {
+        urls.extend(peer.interfaces.iter().map(|(_, url)| url.clone()));
+    }
+    if urls.is_empty() {
+        urls.push(peer.base.clone());
+    }
+    // One connection a place, whatever the paths are.
+    let mut places = Vec::new();
+    urls.retain(|url| {
+        let place = (
+            url.host_str().map(str::to_owned),
+            url.port_or_known_default(),
+        );
+        let is_new = !places.contains(&place);
+        places.push(place);
+        is_new
+    });
+    urls.truncate(INTERFACES_MAX);
+    for url in &mut urls {
+        url.set_query(None);
+        url.set_fragment(None);
+    }
+    urls
+}
+
+fn of_endpoint(alias: &str, heard: &[(Url, Result<(), Silence>)]) -> Check {
+    let id = format!("endpoint {alias}");
+    let shown = |url: &Url| url.as_str().trim_end_matches('/').to_owned();
+    let mut silent = heard
+        .iter()
+        .filter_map(|(url, heard)| Some((url, heard.as_ref().err()?)));
+    let data = json!({"reachable": heard.iter().map(|(url, heard)| {
+        json!({"url": url.as_str(), "connects": heard.is_ok()})
+    }).collect::<Vec<_>>()});
+    let check = if let Some((url, why)) = silent.next() {
+        let summary = format!("{} cannot be reached: {why}", shown(url));
+        Check::warned(
+            id,
+            summary,
+            format!("missive agent inspect {alias} --refresh"),
+        )
+    } else if heard.is_empty() {
+        let summary = "its address in the configuration cannot be used";
+        Check::warned(id, summary, format!("missive agent show {alias}"))
+    } else {
+        let urls: Vec<String> = heard.iter().map(|(url, _)| shown(url)).collect();
+        Check::passed(id, format!("{} takes connections", urls.join(", ")))
+    };
+    check.with(data)
+}
+
+fn of_card(alias: &str, card: &Card, now: missive_log::Timestamp) -> Check {
+    let id = format!("agent {alias}");
+    if let Some(failure) = &card.failure {
+        let status = failure
+            .status
+            .map(|status| format!(" (HTTP {status})"))
+            .unwrap_or_default();
+        let summary = format!(
+            "its card could not be fetched: {}{status}",
+            failure.failure.as_str()
+        );
+        return Check::warned(id, summary, format!("missive agent refresh {alias}"));
+    }
+    let Some(body) = &card.body else {
+        return Check::passed(id, "its card is fetched on first use");
+    };
+    let micros = now
+        .as_micros()
+        .saturating_sub(body.validated_at.as_micros());
+    let age = age(micros / 1_000_000);
+    let fresh = if body.fresh_until >= now {
+        "fresh"
+    } else {
+        "asked for again on next use"
+    };
+    let place = match body.path {
+        CardPath::WellKnown | CardPath::OriginRoot => "",
+        CardPath::Legacy | CardPath::LegacyOriginRoot => ", from the legacy path",
+    };
+    Check::passed(id, format!("its card is {age} old, {fresh}{place}"))
+        .with(json!({"fetched": body.validated_at, "fresh_until": body.fresh_until}))
+}
+
+/// Seconds in the largest unit that says something.
+fn age(seconds: u64) -> String {
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7_200 => format!("{} min", seconds / 60),
+        7_200..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
