@@ -193,3 +193,46 @@ fn a_full_disk_takes_no_event_and_loses_none() {
     all are there
     ");
 }
+
+#[test]
+fn a_disk_that_is_too_full_for_a_checkpoint_ends_no_command_late() {
+    let world = TestWorld::new();
+    // Notes that do not compress, until the journal takes all of the disk: a close would empty it
+    // into tables for which there is no room.
+    let script = r#"
+        mkdir -p "$MISSIVE_HOME"
+        mount -t tmpfs -o size=2m,mode=700 tmpfs "$MISSIVE_HOME"
+        note() { head -c 72000 /dev/urandom | base64 -w 0; }
+        taken=0
+        while [ $taken -lt 40 ]; do
+            timeout -k 1 60 "$MISSIVE" agent add "a$taken" http://127.0.0.1:9 --notes "$(note)" > /dev/null 2> errors
+            refused=$?
+            [ $refused -eq 0 ] || break
+            taken=$((taken + 1))
+        done
+        echo "the first refusal: $refused"
+        [ $taken -gt 5 ] && echo "some were taken"
+        grep -v -e 'test seams' -e hint -e caused errors
+        for command in "events verify" "agent list"; do
+            timeout -k 1 60 "$MISSIVE" $command > out 2>&1
+            echo "missive $command: $?"
+        done
+        [ "$(grep -c 127.0.0.1 out)" -eq "$taken" ] && echo "all are there"
+        exit 0
+    "#;
+
+    let Some(shown) = mounted(&world, script) else {
+        return;
+    };
+
+    insta::assert_snapshot!(shown, @r"
+    exit 0
+    ------- stdout -------
+    the first refusal: 74
+    some were taken
+    missive: the log could not be written (`missive/profiles/default/log`)
+    missive events verify: 0
+    missive agent list: 0
+    all are there
+    ");
+}
