@@ -14,7 +14,7 @@ use super::negotiate::{NoChoice, Wishes, choose};
 use super::request::{ListTasks, Operation};
 use super::version::Binding;
 
-fn answer(capture: &Capture) -> Answer {
+pub(super) fn answer(capture: &Capture) -> Answer {
     let headers: Headers = capture
         .headers
         .iter()
@@ -37,7 +37,7 @@ fn asked_by_us(body: &[u8]) -> Vec<u8> {
         .into_bytes()
 }
 
-fn operation(name: &str) -> Operation {
+pub(super) fn operation(name: &str) -> Operation {
     if name.starts_with("list") || name.starts_with("err_page") || name == "err_bad_page_token" {
         Operation::ListTasks(ListTasks::default())
     } else if name.starts_with("get") || name == "cancel" {
@@ -93,7 +93,7 @@ fn outcome(result: &Result<Reading, Fault>) -> String {
 }
 
 /// What the rig asked of missive's own operations, by capture.
-fn ours(capture: &Capture) -> Option<Binding> {
+pub(super) fn ours(capture: &Capture) -> Option<Binding> {
     let foreign = ["push", "extended", "stream", "subscribe"];
     let name = capture.name.trim_start_matches("err_");
     if capture.is_stream() || foreign.iter().any(|prefix| name.starts_with(prefix)) {

@@ -27,3 +27,5 @@ pub mod violation;
 
 #[cfg(test)]
 mod captures_tests;
+#[cfg(test)]
+mod oracle_tests;

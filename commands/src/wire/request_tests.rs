@@ -1,6 +1,7 @@
 //! Requests as the bytes and addresses that leave.
 
 use proptest::prelude::*;
+use serde_json::Value;
 
 use super::super::json::{JsonText, Limits};
 use super::super::message::{Content, Part};
@@ -65,6 +66,36 @@ fn full_message() -> SendMessage {
         accepted_output_modes: vec!["text/plain".to_owned()],
         history_length: Some(0),
         return_immediately: true,
+    }
+}
+
+#[test]
+fn every_message_that_we_build_is_one_for_the_official_types() {
+    let least = SendMessage {
+        message_id: "m-2".to_owned(),
+        parts: vec![Part::text("hi")],
+        ..SendMessage::default()
+    };
+    for message in [full_message(), least] {
+        for (binding, tenant) in [
+            (Binding::HttpJson, None),
+            (Binding::HttpJson, Some("t")),
+            (Binding::JsonRpc, Some("t")),
+        ] {
+            let chosen = choice(binding, "https://h.example/api", tenant);
+            let operation = Operation::SendMessage(message.clone());
+
+            let request = build(&chosen, &operation, &Extras::default(), "1").unwrap();
+
+            let body: Value = serde_json::from_slice(&request.body.unwrap()).unwrap();
+            let object = body.get("params").unwrap_or(&body).clone();
+            let read: a2a::SendMessageRequest = serde_json::from_value(object).unwrap();
+            assert_eq!(read.message.message_id, message.message_id);
+            assert_eq!(read.message.context_id, message.context_id);
+            assert_eq!(read.message.task_id, message.task_id);
+            assert_eq!(read.message.parts.len(), message.parts.len());
+            assert_eq!(read.tenant.as_deref(), tenant);
+        }
     }
 }
 
