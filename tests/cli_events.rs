@@ -329,3 +329,17 @@ fn a_long_list_is_written_as_it_is_read() {
         .collect();
     assert_eq!(places, (1..=1_501).collect::<Vec<u64>>());
 }
+
+#[test]
+fn a_tail_with_a_timeout_ends_when_it_is_over() {
+    let world = world();
+
+    let all = world.missive(["events", "tail", "--from-sequence", "9", "--timeout", "1s"]);
+    let none = world.missive(["events", "tail", "--timeout", "1ms"]);
+
+    assert_eq!((all.code, none.code), (Some(82), Some(82)), "{all}{none}");
+    assert!(
+        all.stdout.starts_with("9  ") && none.stdout.is_empty(),
+        "{all}{none}"
+    );
+}

@@ -536,7 +536,7 @@ async fn what_can_be_known_to_be_wrong_is_refused_before_anything_is_sent_or_rec
     66 context no context is called not a context
     69 no_mutual_binding no interface of the agent can be used: only grpc was asked for
     65 too_large the request of 106 bytes is larger than the 10 allowed
-    64 version missive does not speak A2A 0.3
+    64 version A2A 0.3 is not spoken here
     ");
     assert_eq!(world.events().await.len(), before);
     assert!(peer.requests().iter().all(|seen| seen.method == "GET"));

@@ -130,7 +130,7 @@ pub enum NoChoice {
         considered: Vec<Considered>,
     },
     /// The version that the user asked for is not spoken.
-    #[error("missive does not speak A2A {version}")]
+    #[error("A2A {version} is not spoken here")]
     NotSpoken {
         /// The version.
         version: Version,

@@ -199,5 +199,5 @@ fn what_cannot_be_spoken_says_why() {
         ask(secret, &Wishes::default()),
         "no interface of the agent can be used: the url holds credentials"
     );
-    assert_eq!(ask(old, &two), "missive does not speak A2A 2.0");
+    assert_eq!(ask(old, &two), "A2A 2.0 is not spoken here");
 }

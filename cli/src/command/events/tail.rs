@@ -1,4 +1,5 @@
-//! `missive events tail`: the log as it grows, without polling, until somebody interrupts.
+//! `missive events tail`: the log as it grows, without polling, until somebody interrupts or `--timeout` is
+//! over.
 
 use super::super::{Setting, no_log, warn_of_fault};
 use super::chosen::{check_names, filter};
@@ -48,11 +49,20 @@ async fn tail(
         Err(error) => tracing::warn!(%error, "the views cannot be asked"),
     }
     let mut left = command.filter.limit.unwrap_or(usize::MAX);
+    let limit = setting.globals.timeout;
+    let time_is_up = async move {
+        match limit {
+            Some(limit) => tokio::time::sleep(limit).await,
+            None => std::future::pending().await,
+        }
+    };
+    let mut time_is_up = std::pin::pin!(time_is_up);
     let mut following = session.log().subscribe(begin(command, session));
     while left > 0 {
         let records = tokio::select! {
             biased;
             code = interrupt.came() => return Ok(code),
+            () = &mut time_is_up => return Ok(Exit::Timeout),
             records = following.next() => records.map_err(|error| session.read_failure(error))?,
         };
         for record in &records {
