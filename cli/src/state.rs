@@ -163,9 +163,10 @@ impl Profile {
             let entry = entry.map_err(|error| unreadable(&self.folder, &error))?;
             if entry.file_name() != MARK_UNFINISHED {
                 // Another process may have made the mark between the two looks.
-                return match self.is_marked()? {
-                    true => Ok(true),
-                    false => Err(self.not_ours()),
+                return if self.is_marked()? {
+                    Ok(true)
+                } else {
+                    Err(self.not_ours())
                 };
             }
         }
@@ -413,12 +414,12 @@ mod tests {
                 together.wait();
                 profile(home.path())
                     .create()
-                    .map_err(|failure| failure.code().to_owned())
+                    .map_err(|failure| failure.code())
             };
 
             let ends: Vec<_> = std::thread::scope(|scope| {
-                let begun: Vec<_> = (0..16).map(|_| scope.spawn(begin)).collect();
-                begun.into_iter().map(|one| one.join().unwrap()).collect()
+                let threads: Vec<_> = (0..16).map(|_| scope.spawn(begin)).collect();
+                threads.into_iter().map(|one| one.join().unwrap()).collect()
             });
 
             assert_eq!(ends, vec![Ok(()); 16]);
