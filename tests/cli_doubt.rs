@@ -2,7 +2,7 @@
 
 use crate::cli_send::{sent, world_with};
 use crate::{TestWorld, ids_hidden};
-use missive_fixtures::{Answer, EchoAgent, Gate, ScriptedPeer};
+use missive_fixtures::{Answer, EchoAgent, Gate, ScriptedPeer, Setup};
 use serde_json::json;
 use std::process::{Child, Stdio};
 
@@ -198,4 +198,32 @@ fn an_interrupted_message_is_in_doubt_and_the_way_on_is_named() {
     hint: `missive retry [ID]` asks the agent what became of it
     hint: `missive doctor` lists everything that is in doubt
     ");
+}
+
+#[test]
+fn a_retry_proves_who_asks_with_the_credential_that_the_agent_is_registered_with() {
+    let agent = EchoAgent::with(Setup {
+        bearer: Some("s3cret-of-the-reference".to_owned()),
+        ..Setup::default()
+    });
+    let world = TestWorld::new();
+    let config = "schema_version = \"missive.config.v1\"\n\
+                  [auth_refs.crm]\nkind = \"env\"\nenv = \"CRM_TOKEN\"\n";
+    world.file("c.toml", config);
+    let world = world.with_variable("MISSIVE_CONFIG", "c.toml");
+    world.missive(["agent", "add", "py", &agent.url(), "--auth-ref", "crm"]);
+    let world = world.with_variable("CRM_TOKEN", "s3cret-of-the-reference");
+    agent.next_send_answers(Answer::close());
+    let operation = lost(&world, "task report");
+
+    let mut without = world.command(["retry", &operation]);
+    let without = world.seen(without.env_remove("CRM_TOKEN").output().unwrap());
+    let with = world.missive(["retry", &operation]);
+
+    assert_eq!(
+        (without.code, with.code),
+        (Some(77), Some(0)),
+        "{without}{with}"
+    );
+    assert_eq!(with.stdout, "report\n");
 }
