@@ -23,6 +23,7 @@ fn a_sound_log_verifies_and_says_what_that_proves() {
     events    9 (1 to 9)
     payloads  6 verified
     head      3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665:9:fb7fdced363b2393a261d1b987d6d992e5b53a592f98876086e20ec287202bd9
+    hint: `missive log head` prints a head to keep elsewhere; --against it shows that nothing changed
     ");
     insta::assert_snapshot!(world.missive(["events", "verify", "--json"]), @r#"
     exit 0
@@ -47,32 +48,63 @@ fn a_sound_log_verifies_and_says_what_that_proves() {
 }
 
 #[test]
-fn a_head_that_the_log_does_not_go_through_is_a_fault() {
+fn a_head_that_the_log_does_not_go_through_is_told_and_noted_nowhere() {
     let world = world();
     let head = world.missive(["log", "head"]).stdout;
     let head = head.trim_end();
     let beyond = head.replace(":9:", ":12:");
     let elsewhere = head.replace('a', "b");
+    let (front, last) = head.split_at(head.len() - 1);
+    let mistyped = format!("{front}{}", if last == "0" { "1" } else { "0" });
 
     insta::assert_snapshot!(world.missive(["events", "verify", "--against", &elsewhere]), @r"
     exit 79
     ------- stdout -------
-    fault: the head that was kept elsewhere is of another log, 3c618359bc2842b4ecfe84872dbbb7eb0b634b1c62b3d70c0f750960c1c6c665
+    fault: the head that you gave is of another log, 3c618359bc2842b4ecfe84872dbbb7eb0b634b1c62b3d70c0f750960c1c6c665
     events    9 (1 to 9)
     payloads  6 verified
     head      3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665:9:fb7fdced363b2393a261d1b987d6d992e5b53a592f98876086e20ec287202bd9
+    hint: check that head first: one wrong character in it looks the same
+    hint: by itself the log verifies; if the head is right, events before it were changed or lost since it was kept
     ");
-    assert_eq!(world.missive(["events", "verify"]).code, Some(0));
     insta::assert_snapshot!(world.missive(["events", "verify", "--against", &beyond]), @r"
     exit 79
     ------- stdout -------
-    fault: events 10 to 12 are missing: the log ends at 9
+    fault: the log ends at event 9, before the head that you gave (event 12)
     events    9 (1 to 9)
     payloads  6 verified
     head      3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665:9:fb7fdced363b2393a261d1b987d6d992e5b53a592f98876086e20ec287202bd9
-    the log is consistent up to event 9, and not beyond
-    nothing more is recorded until `missive log re-anchor --reason TEXT`
+    hint: check that head first: one wrong character in it looks the same
+    hint: by itself the log verifies; if the head is right, events before it were changed or lost since it was kept
     ");
+    insta::assert_snapshot!(world.missive(["events", "verify", "--against", &mistyped]), @r"
+    exit 79
+    ------- stdout -------
+    fault: event 9 has another link than the head that you gave
+    events    9 (1 to 9)
+    payloads  6 verified
+    head      3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665:9:fb7fdced363b2393a261d1b987d6d992e5b53a592f98876086e20ec287202bd9
+    hint: check that head first: one wrong character in it looks the same
+    hint: by itself the log verifies; if the head is right, events before it were changed or lost since it was kept
+    ");
+    let told = ["events", "verify", "--json", "--against", &mistyped];
+    let told = world.missive(told).json();
+    assert_eq!(told["data"]["claim"], "consistent; completeness unproven");
+    assert_eq!(told["data"]["fault"]["sequence"], 9);
+
+    let later = world.missive(["events", "verify", "--against", head]);
+    let recorded = world.missive(["agent", "add", "grace", "http://grace.test"]);
+    assert_eq!(
+        (later.code, recorded.code),
+        (Some(0), Some(0)),
+        "{later}{recorded}"
+    );
+}
+
+#[test]
+fn what_is_no_head_is_not_compared() {
+    let world = world();
+
     insta::assert_snapshot!(world.missive(["events", "verify", "--against", "nope.txt"]), @r"
     exit 74
     ------- stderr -------
@@ -209,8 +241,8 @@ fn a_task_is_shown_as_it_was_received() {
     state      completed
     agent      ada
     context    c-1
-    updated    2026-12-01T09:00:00.006000Z
-    artifacts  a-1
+    updated    2026-12-01T09:00:00Z
+    artifacts  a-1 (1 part)
     history    2 messages
 
     sunny

@@ -223,6 +223,7 @@ fn a_log_that_lost_its_end_warns_refuses_and_goes_on_when_it_is_told_to() {
     payloads  7 verified
     head      3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665:12:d67e17d38f28ca1dd940ccdda14f28978a93af18f77d272f3aab200091760fb2
     re-anchored by event 12: events 10 to 11 were given up
+    hint: `missive log head` prints a head to keep elsewhere; --against it shows that nothing changed
     ");
     insta::assert_snapshot!(world.missive(["events", "list", "--after-sequence", "8"]), @r"
     exit 0

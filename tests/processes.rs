@@ -1,7 +1,9 @@
 //! Many processes on one log, while the one that hosts it is killed.
 
 use crate::TestWorld;
-use crate::history::recorded;
+use crate::history::{profile, recorded};
+use missive_log::backend::fjall::forge::change_a_letter;
+use missive_log::event::Seq;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -153,16 +155,17 @@ fn told(world: &TestWorld, command: &[&str]) -> String {
 fn a_fault_that_an_attached_process_finds_is_noted_by_the_host() {
     let world = TestWorld::new();
     recorded(&world);
-    let head = world.missive(["log", "head"]).stdout;
-    let beyond = head.trim_end().replace(":9:", ":12:");
+    let changed = change_a_letter(&profile(&world), Seq(6)).unwrap();
     let mut host = following(&world);
+    let add = ["agent", "add", "grace", "http://grace.test"];
 
-    let found = world.missive(["events", "verify", "--against", &beyond]);
-    let refused = world.missive(["events", "export"]);
+    let found = world.missive(["events", "verify"]);
+    let refused = world.missive(add);
     host.kill().unwrap();
     host.wait().unwrap();
-    let later = world.missive(["events", "export"]);
+    let later = world.missive(add);
 
+    assert!(changed);
     assert_eq!(
         (found.code, refused.code, later.code),
         (Some(79), Some(79), Some(79)),

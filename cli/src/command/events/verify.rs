@@ -22,6 +22,8 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _};
 use std::path::Path;
 
+/// What a log shows by itself.
+const NOTHING_PROVEN: &str = "consistent; completeness unproven";
 /// A file that holds a head is not longer.
 const HEAD_FILE_BYTES_MAX: u64 = 64 << 10;
 
@@ -105,30 +107,55 @@ async fn report(
     kept: Option<Anchor>,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    let mut fault = fault_of(session, &verified);
-    if let (Some(kept), None) = (kept, &fault) {
-        let held = against(&**session.log(), kept).await;
-        fault = held.map_err(|error| session.read_failure(error))?;
-    }
-    // A head of another log accuses nobody: it may be the wrong file.
-    let wrong_file =
-        session.fault().is_none() && matches!(fault, Some(IntegrityFault::OtherLog { .. }));
-    if let (Some(fault), None, false) = (&fault, session.fault(), wrong_file) {
+    let fault = fault_of(session, &verified);
+    if let (Some(fault), None) = (&fault, session.fault()) {
         session.distrust(fault).await?;
     }
+    // What the log itself shows comes first; a head that somebody gave accuses nobody by itself.
+    let given = match (&fault, kept) {
+        (None, Some(kept)) => against(&**session.log(), kept).await,
+        (Some(_), _) | (None, None) => Ok(None),
+    };
+    let given = given.map_err(|error| session.read_failure(error))?;
     let mut report = Verification::new(session.head(), &verified, kept, fault.as_ref());
-    if let (Some(fault), Some(kept), true) = (&mut report.fault, kept, wrong_file) {
-        fault.what = format!(
-            "the head that was kept elsewhere is of another log, {}",
-            kept.log
-        );
-        report.is_sound = true;
+    if let Some(given) = &given {
+        report.unlike_the_given(given);
     }
     output.report(&report).await?;
-    Ok(match fault {
+    Ok(match fault.or(given) {
         Some(_) => Exit::Integrity,
         None => Exit::Done,
     })
+}
+
+/// What a log is not that is sound by itself and does not go through the head that was given.
+fn unlike(given: &IntegrityFault) -> String {
+    match given {
+        IntegrityFault::OtherLog { witnessed, .. } => {
+            format!(
+                "the head that you gave is of another log, {}",
+                witnessed.log
+            )
+        }
+        IntegrityFault::Shorter { witnessed, found } => format!(
+            "the log ends at event {}, before the head that you gave (event {})",
+            found.seq, witnessed.seq
+        ),
+        IntegrityFault::OtherLink { witnessed, .. } => format!(
+            "event {} has another link than the head that you gave",
+            witnessed.seq
+        ),
+        IntegrityFault::Chain(_)
+        | IntegrityFault::Gone { .. }
+        | IntegrityFault::Unreadable { .. }
+        | IntegrityFault::Thread { .. }
+        | IntegrityFault::Time { .. }
+        | IntegrityFault::PayloadMissing { .. }
+        | IntegrityFault::PayloadChanged { .. }
+        | IntegrityFault::Store { .. } => {
+            format!("the head that you gave is not in this log: {given}")
+        }
+    }
 }
 
 /// The head that was kept elsewhere: itself, or in a file, which may also be an export.
@@ -199,10 +226,7 @@ struct Verification {
     #[serde(skip_serializing_if = "Option::is_none")]
     fault: Option<Fault>,
     reanchored: Vec<ReAnchoring>,
-    /// Only what it was held against is wrong.
-    #[serde(skip)]
-    is_sound: bool,
-    /// What to do about a log that does not even open.
+    /// What to do about a log that does not even open, or about a head that it does not go through.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     hints: Vec<String>,
 }
@@ -242,7 +266,7 @@ impl Verification {
                 verified.head.seq
             ),
             (None, Some(kept)) => format!("unchanged up to event {}", kept.seq),
-            (None, None) => "consistent; completeness unproven".to_owned(),
+            (None, None) => NOTHING_PROVEN.to_owned(),
         };
         Self {
             log: Some(head.log.to_string()),
@@ -262,9 +286,25 @@ impl Verification {
                 what: fault.to_string(),
             }),
             reanchored: progress.reanchored.iter().map(ReAnchoring::of).collect(),
-            is_sound: false,
             hints: Vec::new(),
         }
+    }
+
+    /// The log verifies, and the head that was given is not one of its heads: one of the two is wrong, and
+    /// the text of a head is the likelier one. Nothing is noted, so nothing is refused because of it.
+    fn unlike_the_given(&mut self, given: &IntegrityFault) {
+        self.anchored_to = None;
+        NOTHING_PROVEN.clone_into(&mut self.claim);
+        self.fault = Some(Fault {
+            sequence: given.first_bad(),
+            what: unlike(given),
+        });
+        self.hints = vec![
+            "check that head first: one wrong character in it looks the same".to_owned(),
+            "by itself the log verifies; if the head is right, events before it were changed or lost \
+             since it was kept"
+                .to_owned(),
+        ];
     }
 
     /// Of a log that does not open, or is gone.
@@ -289,8 +329,15 @@ impl Verification {
                 what: told.collect::<Vec<_>>().join(": "),
             }),
             reanchored: Vec::new(),
-            is_sound: false,
             hints: failure.hints().to_vec(),
+        }
+    }
+}
+
+impl Verification {
+    fn advise(&self, page: &mut Page) {
+        for hint in &self.hints {
+            page.line(&format!("hint: {hint}"));
         }
     }
 }
@@ -331,9 +378,7 @@ impl Report for Verification {
             }
         }
         if self.log.is_none() {
-            for hint in &self.hints {
-                page.line(&format!("hint: {hint}"));
-            }
+            self.advise(page);
             return;
         }
         let payloads = &self.payloads;
@@ -364,7 +409,14 @@ impl Report for Verification {
                 ),
             ]);
         }
-        if self.fault.is_some() && !self.is_sound {
+        self.advise(page);
+        if self.fault.is_none() && self.anchored_to.is_none() {
+            page.line(
+                "hint: `missive log head` prints a head to keep elsewhere; --against it shows that nothing \
+                 changed",
+            );
+        }
+        if self.fault.is_some() && self.hints.is_empty() {
             page.line(&format!("the log is {}", self.claim));
             page.line("nothing more is recorded until `missive log re-anchor --reason TEXT`");
         }
