@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Verifies a JSONL export of a missive log, without missive: verify.py FILE [LOG:SEQ:LINK]"""
-import base64, json, sys
+"""Verifies a JSONL export of a missive log, without missive: verify.py EXPORT [HEAD], a head or a file that holds one"""
+import base64, json, os, sys
+sys.excepthook = lambda kind, error, trace: print(f"not verified: {kind.__name__}: {error}", "(pip install blake3)" * (kind is ModuleNotFoundError), file=sys.stderr)
+if len(sys.argv) not in (2, 3) or sys.argv[1].startswith("-"): sys.exit(__doc__)
 from blake3 import blake3  # the one package that is not in the standard library
 
 def h(label, *parts): return blake3(b"".join(parts), derive_key_context=f"missive 2026-12 {label} v1").digest()
@@ -8,7 +10,8 @@ def be64(number): return number.to_bytes(8, "big")
 def need(truth, what): truth or sys.exit(f"fault after event {seq}: {what}")
 def once(pairs): need(len(dict(pairs)) == len(pairs), "a key stands twice"); return dict(pairs)
 
-seq, link, left_out, lost, opened, unopened, kept = 0, b"", 0, 0, 0, 0, set(sys.argv[2:])
+heads = [open(head).read().strip() if os.path.exists(head) else head for head in sys.argv[2:]]
+seq, link, left_out, lost, opened, unopened, kept = 0, b"", 0, 0, 0, 0, set(heads)
 rows = (json.loads(line, object_pairs_hook=once) for line in open(sys.argv[1], "rb"))
 need(set(next(rows, "")) == {"export"}, "no header")
 while set(row := next(rows, {"head": None})) != {"head"}:
@@ -35,7 +38,7 @@ while set(row := next(rows, {"head": None})) != {"head"}:
     for digest in digests: seq, link = seq + 1, h("link", link, digest); kept.discard(f"{log.hex()}:{seq}:{link.hex()}")
     need("gap" in row or row["link"] == link.hex(), "another link than the one recomputed")
 need(seq and row["head"] == {"log": log.hex(), "seq": seq, "link": link.hex()} and not next(rows, None), "no head, another head, or more after it")
-need(not kept, f"the head kept elsewhere is not in this log: {kept}")
+need(not kept, f"the head kept elsewhere is not in this log: {' '.join(kept)}")
 if lost: print(f"{lost} events are lost, and a later event says so")
 print(f"ok {log.hex()}:{seq}:{link.hex()}", f"{seq - left_out - lost} events, {left_out} left out, {opened} payloads verified, {unopened} not opened",
-      f"unchanged up to {sys.argv[2]}" if sys.argv[2:] else "consistent; completeness unproven", sep="\n")
+      f"unchanged up to {heads[0]}" if heads else "consistent; completeness unproven", sep="\n")

@@ -59,6 +59,43 @@ fn verify(python: &str, export: &str, against: &[&str]) -> (Option<i32>, String)
 }
 
 #[test]
+fn the_python_verifier_takes_a_kept_head_or_its_file_and_never_ends_in_a_traceback() {
+    let Some(python) = python() else { return };
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let kept = folder.path().join("head.txt");
+    let head = format!("{LOG}:2:{LINK_2}");
+    std::fs::write(&kept, format!("{head}\n")).expect("a temporary file can be written");
+    let kept = kept.to_str().expect("a plain path");
+
+    for given in [kept, &head] {
+        let (code, said) = verify(&python, &export(), &[given]);
+        assert_eq!(code, Some(0), "{said}");
+        assert!(
+            said.ends_with(&format!("\nunchanged up to {head}\n")),
+            "{said}"
+        );
+    }
+    let (code, said) = verify(&python, &export(), &["log:3:ff"]);
+    assert_eq!(code, Some(1));
+    assert_eq!(
+        said,
+        "fault after event 2: the head kept elsewhere is not in this log: log:3:ff\n"
+    );
+    for (export, rest, told) in [
+        ("", ["x", "y"].as_slice(), "verify.py EXPORT [HEAD]"),
+        (
+            "no JSON\n",
+            &[],
+            "not verified: JSONDecodeError: Expecting value",
+        ),
+    ] {
+        let (code, said) = verify(&python, export, rest);
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains(told) && !said.contains("Traceback"), "{said}");
+    }
+}
+
+#[test]
 fn the_python_verifier_accepts_the_worked_example() {
     let Some(python) = python() else { return };
 
