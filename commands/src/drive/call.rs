@@ -69,6 +69,7 @@ impl<L: Log> Missive<L> {
             abandoned: call.abandoned,
         };
         let intent = self.intend(course, &intent).await?;
+        tracing::debug!(%operation, %intent, "question is recorded");
         let sent = Sent::default();
         let asking = ask(
             self.calls(),

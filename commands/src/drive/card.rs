@@ -74,6 +74,8 @@ impl<L: Log> Missive<L> {
         let now = self.ids().now();
         let stored = match stored {
             Some(stored) if want == Want::Usable && stored.body.fresh_until > now => {
+                let fresh_until = stored.body.fresh_until.to_string();
+                tracing::info!(fresh_until, "card is known");
                 return Ok(stored.loaded());
             }
             other => other,
@@ -91,6 +93,7 @@ impl<L: Log> Missive<L> {
             }
             .into()),
             (Err(error), Some(stored)) if want == Want::Usable && is_passing(&error) => {
+                tracing::info!("the known card is used");
                 self.note(Note::StaleCard(error.to_string()));
                 Ok(stored.loaded())
             }
@@ -188,6 +191,7 @@ impl<L: Log> Missive<L> {
             abandoned,
         };
         let intent = self.intend(course, &intent).await?;
+        tracing::info!(agent = %peer.url, revalidate, "card is asked for");
         let deadline = Some(self.card_deadline());
         let caller = self.card_calls();
         let fetch = tokio::select! {
@@ -260,13 +264,19 @@ impl<L: Log> Missive<L> {
         let hops = fetch.call.as_ref().map(|call| call.hops.as_slice());
         let end = hops.and_then(<[_]>::last).map(|hop| hop.to.clone());
         match fetch.outcome {
-            Ok(Fetched::NotModified(_)) => Ok(None),
-            Ok(Fetched::New { card, .. }) => Ok(Some(Loaded {
-                card: *card,
-                from: end.unwrap_or(fetch.url),
-                cached: false,
-                changed: true,
-            })),
+            Ok(Fetched::NotModified(_)) => {
+                tracing::info!("card has not changed");
+                Ok(None)
+            }
+            Ok(Fetched::New { card, .. }) => {
+                tracing::info!(interfaces = card.interfaces.len(), "card fetched");
+                Ok(Some(Loaded {
+                    card: *card,
+                    from: end.unwrap_or(fetch.url),
+                    cached: false,
+                    changed: true,
+                }))
+            }
             Err(error) => Err(self.card_failure(operation, error, fetch.call).into()),
         }
     }

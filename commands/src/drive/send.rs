@@ -150,6 +150,12 @@ impl Line {
         })
     }
 
+    /// Says in the trace which one it is.
+    pub(crate) fn tell(&self) {
+        let (binding, source) = (self.choice.binding.name(), self.choice.source.name());
+        tracing::info!(binding, url = %self.url, version = %self.version, source, "interface chosen");
+    }
+
     pub(crate) fn report(&self) -> InterfaceReport {
         InterfaceReport {
             binding: self.choice.binding.name(),
@@ -314,6 +320,7 @@ impl<L: Log> Missive<L> {
             })
         };
         let mut first = outgoing(chosen.negotiated.choice, 1)?;
+        first.line.tell();
         self.note_new(place, &first.line);
         let unanswered = match self.attempt(course, &mut first, interrupt).await {
             Ok(answered) => return Ok((first.line, answered)),
@@ -335,6 +342,7 @@ impl<L: Log> Missive<L> {
         }
         self.note(Note::CardRefreshed);
         let mut second = outgoing(choice, first.attempt.saturating_add(1))?;
+        second.line.tell();
         match self.attempt(course, &mut second, interrupt).await {
             Ok(answered) => Ok((second.line, answered)),
             Err(unanswered) => Err(unanswered.error),
@@ -405,6 +413,8 @@ impl<L: Log> Missive<L> {
         };
         let links = intent.links();
         let intent = self.intend(course, &intent).await?;
+        let attempt = outgoing.attempt;
+        tracing::info!(%operation, message = %outgoing.message_id, attempt, "message is sent");
         let sent = Sent::default();
         let asking = ask(
             self.calls(),

@@ -75,6 +75,8 @@ impl<L: Log> Missive<L> {
             match self.call(course, call, interrupt).await {
                 Ok(next) => {
                     failures = 0;
+                    let state = state_of(&next).map_or("", TaskState::as_str);
+                    tracing::info!(state, "task asked for");
                     if next.raw == reading.raw {
                         unchanged += pause;
                     } else {
@@ -94,6 +96,7 @@ impl<L: Log> Missive<L> {
                         return Err(error);
                     };
                     pause = (pause * 2).min(PAUSE_MAX).max(asked);
+                    tracing::info!(failures, ?pause, "the question is asked again");
                 }
             }
         }

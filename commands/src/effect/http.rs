@@ -15,7 +15,7 @@ use url::Url;
 use super::mark::MarkedBody;
 pub use super::mark::Sent;
 use super::reach::{Call, CallError, CallErrorKind, Hop, Reach};
-use super::redirect::{RedirectRules, Verdict, judge};
+use super::redirect::{RedirectRules, Verdict, judge, shown};
 use super::tls::Clients;
 use crate::wire::answer::Answer;
 use crate::wire::headers::{HeaderText, Headers};
@@ -113,9 +113,11 @@ impl HttpCaller {
         let reach = loop {
             // A peer that answers with a redirect has not taken the message.
             sent.reset();
+            tell_request(request, &url);
             let reach = self
                 .attempt(request, &url, with_secrets, deadline, sent)
                 .await;
+            tell_reach(&reach);
             let Reach::Answered(answer) = &reach else {
                 break reach;
             };
@@ -139,6 +141,7 @@ impl HttpCaller {
                     without_secrets,
                 } => {
                     with_secrets &= !without_secrets;
+                    tracing::debug!(to = shown(&to), with_secrets, "redirect followed");
                     hops.push(Hop {
                         status: answer.status,
                         from: url,
@@ -301,6 +304,34 @@ impl HttpCaller {
             None => response.chunk().await,
         };
         next.map_err(|error| CallError::receiving(error, url))
+    }
+}
+
+/// Addresses, numbers and kinds only: neither content nor header values are ever told.
+fn tell_request(request: &Request, url: &Url) {
+    let method = match request.verb {
+        Verb::Get => "GET",
+        Verb::Post => "POST",
+    };
+    let bytes = request.body.as_ref().map_or(0, Vec::len);
+    let to = shown(url);
+    tracing::info!(method, to, bytes, "request");
+    let names: Vec<&str> = request.headers.iter().map(|(name, _)| &**name).collect();
+    tracing::debug!(headers = names.join(" "), "request headers, by name");
+}
+
+fn tell_reach(reach: &Reach) {
+    match reach {
+        Reach::Answered(answer) => {
+            let bytes = answer.body.len();
+            tracing::info!(status = answer.status, bytes, "answer");
+        }
+        Reach::Partial { answer, error } => {
+            let (status, bytes, why) = (answer.status, answer.body.len(), error.kind);
+            tracing::info!(status, bytes, ?why, "answer cut off");
+        }
+        Reach::NothingBack(error) => tracing::info!(why = ?error.kind, "no answer"),
+        Reach::NotSent(error) => tracing::info!(why = ?error.kind, "not sent"),
     }
 }
 

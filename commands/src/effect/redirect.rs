@@ -100,7 +100,8 @@ fn without_fragment(mut url: Url) -> Url {
 }
 
 /// Without what may hold a secret.
-fn shown(url: &Url) -> String {
+/// An address for messages: without query, fragment and credentials, which may be secrets.
+pub(super) fn shown(url: &Url) -> String {
     let mut url = without_fragment(url.clone());
     url.set_query(None);
     // Only URLs without a host refuse this, and those have no credentials.
