@@ -100,8 +100,10 @@ fn how_the_task_stands_is_said_beside_its_text_and_by_the_exit_code() {
     ");
     insta::assert_snapshot!(sent(&world, &["py", "file"]), @r"
     exit 0
+    ------- stdout -------
+    output.txt (text/plain, 13 bytes)
     ------- stderr -------
-    the answer has no text, but 1 other part; --json shows all of it
+    hint: to get its bytes: `missive task get task-29 --json | jq -r '.data.task.raw.artifacts[0].parts[0].raw' | base64 -d > FILE`
     ");
     insta::assert_snapshot!(sent(&world, &["py", "more", "--task", "task-2"]), @r#"
     exit 64

@@ -131,6 +131,18 @@ impl Profile {
         }
     }
 
+    /// The names of all profiles that are there, this one or not.
+    pub(crate) fn known(&self) -> Vec<String> {
+        let folders = self.folder.parent().map(fs::read_dir);
+        let entries = folders.and_then(Result::ok).into_iter().flatten().flatten();
+        let marked = entries.filter(|entry| entry.path().join(MARK).is_file());
+        let mut names: Vec<String> = marked
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
+        names.sort();
+        names
+    }
+
     /// Makes the profile's folders, if they are not there yet and nothing else is.
     pub(crate) fn create(&self) -> Result<(), Failure> {
         if !self.exists()? {

@@ -1,6 +1,6 @@
 //! `missive events`, `missive log` and `missive projection`: reading the record.
 
-use super::value::{alias, id, identifier, moment, origin};
+use super::value::{alias, id, identifier, moment, operation, origin};
 use missive_log::event::{Alias, OperationId, Origin, TaskId, Timestamp};
 
 /// The subcommands of `events`.
@@ -62,7 +62,7 @@ pub(crate) struct Filter {
     pub(crate) task: Option<TaskId>,
 
     /// Events of this operation
-    #[arg(long, value_name = "ID", value_parser = id::<OperationId>)]
+    #[arg(long, value_name = "ID", value_parser = operation)]
     pub(crate) operation: Option<OperationId>,
 
     /// Events that came in this way
@@ -151,7 +151,9 @@ pub(crate) enum ExportFormat {
 /// `events verify`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Verify {
-    /// Compare with a head that was kept elsewhere: a file that holds it, or the head itself
+    /// Compare with a head that was kept elsewhere: a file that holds it, an export, or the head itself.
+    /// A head that is not in the log is reported (79) and changes nothing: it may be the wrong one. Damage
+    /// that the log itself shows is noted, and nothing more is recorded until `missive log re-anchor`
     #[arg(long, value_name = "FILE|LOG:SEQ:LINK")]
     pub(crate) against: Option<String>,
 }

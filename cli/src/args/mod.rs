@@ -74,8 +74,8 @@ Exit codes: 0 done, 80 failed, 81 canceled, 83 input required, 84 auth required,
     /// Find out what became of an operation that a crash or a cut connection left in doubt
     #[command(after_help = "Examples:
   missive doctor
-  missive retry 0192f3a1c6e87b4f9d2e5a6b7c8d9e0f
-  missive retry 0192f3a1c6e87b4f9d2e5a6b7c8d9e0f --resend")]
+  missive retry 0192f3a1-c6e8-7b4f-9d2e-5a6b7c8d9e0f
+  missive retry 0192f3a1-c6e8-7b4f-9d2e-5a6b7c8d9e0f --resend")]
     Retry(send::Retry),
 
     /// Look at the tasks that the log knows

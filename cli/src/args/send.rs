@@ -3,7 +3,7 @@
 //! The parts of a message keep the order in which they were typed, and `--mime` describes the part
 //! that stands before it.
 
-use super::value::{Pair, Target, binding, id, identifier};
+use super::value::{Pair, Target, binding, id, identifier, operation};
 use clap::{Arg, ArgAction, ArgMatches};
 use missive_commands::wire::version::Binding;
 use missive_log::event::{MessageId, OperationId, TaskId};
@@ -64,7 +64,7 @@ pub(crate) struct Send {
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Retry {
     /// The operation that `doctor` lists as in doubt
-    #[arg(value_parser = id::<OperationId>)]
+    #[arg(value_parser = operation)]
     pub(crate) operation: OperationId,
 
     /// Send again with the same message id if the agent cannot say whether it has the message

@@ -7,7 +7,7 @@ use missive_commands::secret::Secret;
 use missive_commands::wire::headers::{HeaderError, check_header};
 use missive_commands::wire::version::Binding;
 use missive_log::event::id::{NotAnId, PEER_ID_BYTES_MAX};
-use missive_log::event::{Alias, Origin, Timestamp};
+use missive_log::event::{Alias, OperationId, Origin, Timestamp};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -216,9 +216,25 @@ pub(crate) fn id<T: FromStr<Err = NotAnId>>(text: &str) -> Result<T, Refused> {
         .map_err(|why: NotAnId| Refused(format!("this is not {}", why.expected)))
 }
 
+/// The identifier of an operation, which is a UUID and may be typed without its dashes.
+pub(crate) fn operation(text: &str) -> Result<OperationId, Refused> {
+    let digits = |byte: u8| byte.is_ascii_hexdigit();
+    if text.len() != 32 || !text.bytes().all(digits) {
+        return id(text);
+    }
+    let mut dashed = String::with_capacity(36);
+    for (at, digit) in text.to_ascii_lowercase().chars().enumerate() {
+        if matches!(at, 8 | 12 | 16 | 20) {
+            dashed.push('-');
+        }
+        dashed.push(digit);
+    }
+    id(&dashed)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Header, Pair, Target, alias, duration, protocol_version, variable};
+    use super::{Header, Pair, Target, alias, duration, operation, protocol_version, variable};
     use std::time::Duration;
 
     #[test]
@@ -272,6 +288,20 @@ mod tests {
         assert_eq!("http://h".parse(), Ok(Target::Url("http://h".to_owned())));
         assert!(matches!("ada".parse(), Ok(Target::Alias(_))));
         assert!("h:80".parse::<Target>().is_err());
+    }
+
+    #[test]
+    fn an_operation_is_known_with_and_without_dashes() {
+        let dashed = "0192f3a1-c6e8-7b4f-9d2e-5a6b7c8d9e0f";
+
+        for typed in [
+            dashed,
+            &dashed.replace('-', ""),
+            &dashed.replace('-', "").to_uppercase(),
+        ] {
+            assert_eq!(operation(typed).unwrap().as_str(), dashed);
+        }
+        assert_eq!(operation("op-1").unwrap().as_str(), "op-1");
     }
 
     #[test]

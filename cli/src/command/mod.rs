@@ -2,10 +2,12 @@
 
 mod acting;
 mod agent;
+mod beside;
 pub(crate) mod completion;
 mod doctor;
 mod events;
 mod log;
+mod profile;
 mod projection;
 mod retry;
 mod send;
@@ -66,7 +68,13 @@ pub(crate) fn run(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::io("the program cannot wait for events", &error))?;
-    runtime.block_on(dispatch(&cli.command, &setting, output))
+    profile::check(cli, &setting)?;
+    let is_new = profile::is_new(&setting);
+    let ended = runtime.block_on(dispatch(&cli.command, &setting, output));
+    if is_new && !profile::is_new(&setting) {
+        output.note(&format!("note: profile `{}` is new", setting.profile));
+    }
+    ended
 }
 
 async fn dispatch(
@@ -88,6 +96,12 @@ async fn dispatch(
             "this command needs no log and was handed one",
         )),
     }
+}
+
+/// A stored time without its fraction.
+fn seconds(at: &str) -> String {
+    let whole = at.split_once('.').map_or(at, |(whole, _)| whole);
+    format!("{whole}Z")
 }
 
 /// Says what the user must know before anything else is read from a log.

@@ -1,6 +1,6 @@
 //! `missive retry`: what became of a message that nobody knows about.
 
-use super::send::{answer, remark};
+use super::send::{answer, remark, tell_files};
 use super::{Setting, acting};
 use crate::args::send::Retry as Arguments;
 use crate::failure::Failure;
@@ -63,6 +63,7 @@ async fn perform(
     if done.report.message_id.is_some() {
         let agent = done.report.agent.as_deref().unwrap_or_default();
         remark(output, agent, &done.report.answer, done.exit);
+        tell_files(output, &done.report.answer, done.report.sequence);
     }
     Ok(wish.exit(done.exit))
 }

@@ -3,6 +3,7 @@
 //! What is sent is read and checked before a log is opened. People get the text of the answer alone on
 //! standard output; what else there is to say goes to stderr.
 
+use super::beside::Beside;
 use super::{Setting, acting};
 use crate::args::send::Send as Arguments;
 use crate::args::value::Pair;
@@ -45,7 +46,9 @@ async fn perform(
     let told = told.ended_by(wish.ending());
     let done = acting::concluded(&missive, output, &told, sent)?;
     output.report(&done.report).await?;
-    remark(output, &done.report.agent, &done.report.answer, done.exit);
+    let report = &done.report;
+    remark(output, &report.agent, &report.answer, done.exit);
+    tell_files(output, &report.answer, report.sequence);
     Ok(wish.exit(done.exit))
 }
 
@@ -97,11 +100,37 @@ impl Report for SendReport {
     }
 }
 
-/// The text of an answer, and nothing if it has none.
+/// The text of an answer and what else it holds, and nothing if it is empty.
 pub(super) fn answer(page: &mut Page, answer: &AnswerReport) {
     if !answer.text.is_empty() {
         page.block(&answer.text);
     }
+    beside(answer).show(page);
+}
+
+fn beside(answer: &AnswerReport) -> Beside {
+    Beside::of(answer.raw.as_ref().map(|raw| raw.get()))
+}
+
+/// How to get the bytes of a file, which people are not shown. `at` is the event that holds the answer.
+pub(super) fn tell_files(output: &Output, answer: &AnswerReport, at: u64) {
+    let beside = beside(answer);
+    let Some(place) = beside.first_file() else {
+        return;
+    };
+    let (command, jq) = match &answer.task_id {
+        Some(task) if !place.starts_with("parts") => (
+            format!("missive task get {} --json", word(task)),
+            format!(".data.task.raw.{place}.raw"),
+        ),
+        Some(_) | None => (
+            format!("missive events show {at} --json"),
+            ".data.event.payloads[0].text | fromjson | first(.. | .raw? // empty)".to_owned(),
+        ),
+    };
+    output.note(&format!(
+        "hint: to get its bytes: `{command} | jq -r '{jq}' | base64 -d > FILE`"
+    ));
 }
 
 /// What people must know beside the text: how the task stands, and what can be done now.
@@ -122,14 +151,8 @@ pub(super) fn remark(output: &Output, agent: &str, answer: &AnswerReport, exit: 
     } else {
         remark_state(output, agent, answer, state, &named);
     }
-    if answer.text.is_empty() && matches!(state, "" | "completed") {
-        let parts: usize = answer.artifacts.iter().map(|one| one.parts.len()).sum();
-        let what = match parts {
-            0 => "the answer has no text".to_owned(),
-            1 => "the answer has no text, but 1 other part".to_owned(),
-            more => format!("the answer has no text, but {more} other parts"),
-        };
-        output.note(&format!("{what}; --json shows all of it"));
+    if answer.text.is_empty() && matches!(state, "" | "completed") && beside(answer).is_empty() {
+        output.note("the answer has no text; --json shows all of it");
     }
 }
 

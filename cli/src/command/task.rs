@@ -1,6 +1,7 @@
 //! `missive task`: tasks as the log knows them; nothing is requested.
 
-use super::{Setting, no_log, warn_of_fault};
+use super::beside::Beside;
+use super::{Setting, no_log, seconds, warn_of_fault};
 use crate::args::{Task as Command, TaskGet};
 use crate::failure::Failure;
 use crate::open::Session;
@@ -11,7 +12,7 @@ use missive_commands::wire::facts::{self, TaskFacts};
 use missive_commands::wire::json::{Document, Limits};
 use missive_commands::wire::normal::normalise;
 use missive_commands::wire::violation::Violations;
-use missive_log::event::{Alias, EventKind};
+use missive_log::event::{Alias, ArtifactId, EventKind};
 use missive_log::{Event, Log as _, Opened};
 use missive_projections::{Task, Views};
 use serde::Serialize;
@@ -63,6 +64,7 @@ async fn get(command: &TaskGet, session: &Session, output: &mut Output) -> Resul
         artifacts: artifacts
             .into_iter()
             .map(|artifact| Artifact {
+                name: raw.as_ref().and_then(|raw| raw.name(&artifact.artifact)),
                 artifact_id: artifact.artifact.to_string(),
                 parts: artifact.parts,
             })
@@ -188,6 +190,13 @@ impl Raw {
         None
     }
 
+    /// What the peer calls an artifact.
+    fn name(&self, artifact: &ArtifactId) -> Option<String> {
+        let mut known = self.facts.artifacts.iter();
+        let it = known.find(|one| one.artifact_id.as_deref() == Some(artifact.as_str()))?;
+        it.name.clone()
+    }
+
     /// Its exact text, with only the newest messages of its history if that is asked for.
     fn text(&self, history_length: Option<u32>) -> Option<Box<RawValue>> {
         let whole = self.document.raw(self.place)?;
@@ -237,7 +246,23 @@ struct Shown {
 #[derive(Serialize)]
 struct Artifact {
     artifact_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
     parts: u32,
+}
+
+impl Artifact {
+    /// In a few words.
+    fn words(&self) -> String {
+        let parts = match self.parts {
+            1 => "1 part".to_owned(),
+            more => format!("{more} parts"),
+        };
+        match &self.name {
+            Some(name) => format!("{} \"{name}\" ({parts})", self.artifact_id),
+            None => format!("{} ({parts})", self.artifact_id),
+        }
+    }
 }
 
 impl Report for TaskReport {
@@ -247,13 +272,10 @@ impl Report for TaskReport {
 
     fn human(&self, page: &mut Page) {
         let task = &self.task;
-        let artifacts: Vec<&str> = task
-            .artifacts
-            .iter()
-            .map(|artifact| artifact.artifact_id.as_str())
-            .collect();
+        let artifacts: Vec<String> = task.artifacts.iter().map(Artifact::words).collect();
         let history = match task.history_count {
             0 => String::new(),
+            1 => "1 message".to_owned(),
             messages => format!("{messages} messages"),
         };
         page.fields(&[
@@ -261,13 +283,17 @@ impl Report for TaskReport {
             ("state", task.state),
             ("agent", task.agent.as_deref().unwrap_or_default()),
             ("context", task.context_id.as_deref().unwrap_or_default()),
-            ("updated", &task.updated),
+            ("updated", &seconds(&task.updated)),
             ("artifacts", &artifacts.join(", ")),
             ("history", &history),
         ]);
-        if !task.text.is_empty() {
+        let beside = Beside::of(task.raw.as_ref().map(|raw| raw.get()));
+        if !task.text.is_empty() || !beside.is_empty() {
             page.line("");
+        }
+        if !task.text.is_empty() {
             page.block(&task.text);
         }
+        beside.show(page);
     }
 }

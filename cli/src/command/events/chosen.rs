@@ -4,7 +4,7 @@
 //! can still be read is shown, and what cannot is counted.
 
 use super::super::Setting;
-use super::is_damage;
+use super::{is_damage, kinds};
 use crate::args::events as args;
 use crate::failure::Failure;
 use crate::open::Session;
@@ -26,11 +26,7 @@ pub(super) fn filter(args: &args::Filter, session: &Session) -> Result<Filter, F
         context: context.map_err(|error| Failure::from_error(Exit::Usage, &error))?,
         task: args.task.clone(),
         operation: args.operation.clone(),
-        kinds: args
-            .kind
-            .iter()
-            .map(|kind| KindPattern::new(kind))
-            .collect(),
+        kinds: patterns(args),
         origin: args.origin,
         since: args.since,
         until: args.until,
@@ -39,6 +35,12 @@ pub(super) fn filter(args: &args::Filter, session: &Session) -> Result<Filter, F
         reverse: false,
         limit: args.limit,
     })
+}
+
+/// The types of the command line.
+pub(super) fn patterns(args: &args::Filter) -> Vec<KindPattern> {
+    let kinds = args.kind.iter();
+    kinds.map(|kind| KindPattern::new(kind)).collect()
 }
 
 /// The filter as it could be typed; empty if it leaves nothing out.
@@ -72,6 +74,7 @@ pub(super) fn check_names(
     views: &Views,
 ) -> Result<Result<(), Failure>, ViewsError> {
     let unknown = [
+        kinds::unknown(filter, Some(views))?,
         unknown_agent(filter, setting, views)?,
         unknown_context(filter, views)?,
         unknown_task(filter, views)?,

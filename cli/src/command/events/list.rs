@@ -1,7 +1,8 @@
 //! `missive events list`.
 
 use super::super::{Setting, warn_of_fault};
-use super::chosen::Chosen;
+use super::chosen::{Chosen, patterns};
+use super::kinds;
 use super::shown::{Events, Item, Payloads};
 use crate::args::events::List;
 use crate::failure::Failure;
@@ -9,6 +10,7 @@ use crate::open::Session;
 use crate::render::{Kind, Mode, Output, Reader, envelope};
 use crate::suggest;
 use missive_commands::Exit;
+use missive_projections::Filter;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -40,6 +42,14 @@ async fn empty(
                 .detail("agent")
                 .hint_if(suggest::hint(agent.as_str(), "agent", &known)),
         );
+    }
+    let filter = Filter {
+        kinds: patterns(&command.filter),
+        ..Filter::default()
+    };
+    // Without views nothing can go wrong.
+    if let Ok(Some(unknown)) = kinds::unknown(&filter, None) {
+        return Err(unknown);
     }
     if output.style().mode == Mode::Json {
         let (front, back) = frame(None)?;

@@ -2,6 +2,7 @@
 
 mod chosen;
 mod export;
+mod kinds;
 mod list;
 mod show;
 mod shown;

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::open::Session;
 use crate::render::{Kind, Output, Page, Report, Tint};
 use missive_commands::Exit;
-use missive_log::event::{EventId, Seq, Timestamp};
+use missive_log::event::{EventId, OperationId, Seq, Timestamp};
 use missive_log::export::{Held, Shown, ShownEvent};
 use missive_log::{Event, Log as _, Record};
 use missive_projections::Filter;
@@ -78,7 +78,19 @@ async fn find(wanted: &str, session: &Session) -> Result<Record, Failure> {
         return Ok(record);
     }
     let found = search(id, Seq::ZERO, first, session).await?;
-    found.ok_or_else(|| missing(wanted, Some(end)))
+    found.ok_or_else(|| match operation(wanted, session) {
+        Some(operation) => no_event(wanted).hint(format!(
+            "that is an operation: `missive events list --operation {operation}` lists its events"
+        )),
+        None => missing(wanted, Some(end)),
+    })
+}
+
+/// The operation that is called so, if there is one.
+fn operation(wanted: &str, session: &Session) -> Option<OperationId> {
+    let operation = crate::args::value::operation(wanted).ok()?;
+    let last = session.views().ok()?.last_of_operation(&operation);
+    last.ok()?.map(|_| operation)
 }
 
 /// The place before the first event that can have this identifier.
@@ -121,9 +133,12 @@ async fn search(
     Ok(None)
 }
 
+fn no_event(wanted: &str) -> Failure {
+    Failure::new(Exit::NotFound, format!("there is no event `{wanted}`")).detail("event")
+}
+
 fn missing(wanted: &str, end: Option<Seq>) -> Failure {
-    let failure = Failure::new(Exit::NotFound, format!("there is no event `{wanted}`"));
-    let failure = failure.detail("event");
+    let failure = no_event(wanted);
     match end {
         Some(end) => failure.hint(format!("the log has the events 1 to {end}")),
         None => failure.hint("there is no log yet"),

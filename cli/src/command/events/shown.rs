@@ -1,5 +1,6 @@
 //! An event for people and for programs.
 
+use crate::command::seconds;
 use crate::open::Session;
 use crate::render::{Kind, Lines, Page, Report, Tint};
 use missive_log::event::Seq;
@@ -113,12 +114,6 @@ pub(super) fn about(event: &Event) -> String {
         words.push(format!("operation {operation}"));
     }
     words.join("  ")
-}
-
-/// A stored time without its fraction.
-pub(super) fn seconds(at: &str) -> String {
-    let whole = at.split_once('.').map_or(at, |(whole, _)| whole);
-    format!("{whole}Z")
 }
 
 /// Some events of a list.

@@ -1,9 +1,8 @@
 //! `missive events stats`: how much of what.
 
-use super::super::{Setting, no_log, warn_of_fault};
+use super::super::{Setting, no_log, seconds, warn_of_fault};
 use super::chosen::{Chosen, typed};
 use super::list::tell_unreadable;
-use super::shown::seconds;
 use crate::args::events::Filter as Args;
 use crate::failure::Failure;
 use crate::open::Session;
