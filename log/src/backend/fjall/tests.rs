@@ -290,7 +290,7 @@ async fn every_flipped_byte_of_a_journal_is_noticed_or_harmless() {
     let journal = world.journals("template").pop().unwrap();
     let bytes = fs::read(&journal).unwrap();
     let used = bytes.iter().rposition(|byte| *byte != 0).unwrap();
-    let step = (used / 40).max(1);
+    let step = (used / 24).max(1);
 
     for place in (0..used).step_by(step) {
         let name = format!("flip-{place}");
