@@ -4,7 +4,8 @@
 
 use super::*;
 use crate::event::kind::{ActorSeen, LogReanchored};
-use crate::event::{Draft, EventKind, Subject};
+use crate::event::{Draft, EventKind, Subject, Timestamp};
+use crate::seam::{Clock, FrozenClock};
 use crate::verify::verify;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -421,6 +422,101 @@ async fn a_store_that_lost_a_small_file_is_left_as_it_is() {
     }
 
     assert_eq!(world.open("a").read_now(Seq::ZERO, 100).unwrap(), whole);
+}
+
+#[tokio::test]
+async fn a_batch_that_was_torn_before_it_was_acknowledged_is_as_if_it_had_never_been() {
+    let world = World::new();
+    let log = world.open("a");
+    log.append(world.batch(2)).await.unwrap();
+    let acknowledged = head(&log);
+    world.killed("a", "before");
+    log.append(world.batch(1)).await.unwrap();
+    world.killed("a", "after");
+    drop(log);
+    let whole = fs::read(&world.journals("after")[0]).unwrap();
+    let (from, to) = (
+        used(&world.journals("before")[0]) + 1,
+        used(&world.journals("after")[0]),
+    );
+
+    for cut in (from..to).step_by(((to - from) / 12).max(1)) {
+        let name = format!("torn-{cut}");
+        world.killed("before", &name);
+        // The witness is the one of the acknowledged head.
+        fs::write(&world.journals(&name)[0], &whole[..cut]).unwrap();
+
+        let log = world.open(&name);
+        let found = (head(&log), log.fault());
+        let appended = log.append(world.batch(1)).await.unwrap();
+        drop(log);
+
+        assert_eq!(found, (acknowledged, None), "cut at {cut}");
+        assert_eq!(appended.first, acknowledged.seq.next());
+        assert_eq!(fault_of(&world.open(&name)).await, None, "cut at {cut}");
+    }
+}
+
+#[tokio::test]
+async fn a_log_that_a_newer_version_must_write_is_read_and_not_written() {
+    let world = World::new();
+    let log = world.open("a");
+    log.append(world.batch(2)).await.unwrap();
+    let whole = log.read_now(Seq::ZERO, 100).unwrap();
+    drop(log);
+    let database = world.folder("a").current().unwrap().unwrap();
+    let store = Store::open(&database).unwrap();
+    store.meta.insert("format", 2_u32.to_be_bytes()).unwrap();
+    store.sync().unwrap();
+    store.close();
+
+    let log = world.open("a");
+
+    assert_eq!(log.read_now(Seq::ZERO, 100).unwrap(), whole);
+    assert!(matches!(
+        log.append(world.batch(1)).await,
+        Err(AppendError::NewerFormat { needed: 2, ours: 1 })
+    ));
+}
+
+#[tokio::test]
+async fn a_clock_that_is_set_back_sets_no_time_back() {
+    let clock = Arc::new(FrozenClock::at(Timestamp::from_micros(9_000_000)));
+    let ids = Ids::new(
+        Shown(Arc::clone(&clock)),
+        crate::seam::KernelRandomness::default(),
+    );
+    let world = World {
+        temporary: tempfile::tempdir().unwrap(),
+        ids: Arc::new(ids),
+    };
+    let log = world.open("a");
+    log.append(world.batch(1)).await.unwrap();
+
+    clock.set(Timestamp::from_micros(5_000_000));
+    log.append(world.batch(1)).await.unwrap();
+    drop(log);
+    let again = world.open("a");
+    again.append(world.batch(1)).await.unwrap();
+    clock.set(Timestamp::from_micros(11_000_000));
+    again.append(world.batch(1)).await.unwrap();
+
+    let times = again.read_now(Seq::ZERO, 100).unwrap();
+    let times = times
+        .iter()
+        .map(|record| record.decode().unwrap().at.as_secs());
+    assert_eq!(times.collect::<Vec<_>>(), [9, 9, 9, 9, 11]);
+    assert_eq!(fault_of(&again).await, None);
+}
+
+/// A clock that the test keeps a hand on.
+#[derive(Debug)]
+struct Shown(Arc<FrozenClock>);
+
+impl Clock for Shown {
+    fn now(&self) -> Timestamp {
+        self.0.now()
+    }
 }
 
 /// The promises of the contract, on disk.
