@@ -1,9 +1,9 @@
 //! What is held against each other when a log is opened.
 
-use super::create::before_first;
 use super::store::{Damage, Store};
 use super::witness::Heard;
 use crate::backend::sequencer::keys_of;
+use crate::chain::{self, LogId};
 use crate::contract::{Head, IntegrityFault, READ_RECORDS_MAX, Record};
 use crate::event::Seq;
 use crate::verify::{Check, Inspected, Progress};
@@ -163,5 +163,14 @@ fn as_fault(damage: &Damage) -> IntegrityFault {
             seq: *seq,
             what: "its row is not one of ours".to_owned(),
         },
+    }
+}
+
+/// The head that a log has before its first event.
+fn before_first(log: LogId) -> Head {
+    Head {
+        log,
+        seq: Seq::ZERO,
+        link: chain::genesis(log),
     }
 }

@@ -1,17 +1,16 @@
 //! Opening a log: begin it where there is none, and check it where its last close is not known to be clean.
 
 use super::check;
-use super::folder::{Kept, LogFolder, journals, private_file, sync_folder};
+use super::folder::{Kept, LogFolder, journals, sync_folder};
+use super::isolated::{damaged_store, open_isolated, refused};
 use super::store::{self, Damage, Store};
 use super::witness::{Heard, Testimony, Witness, fingerprint};
-use super::{OpenError, fault, id_of, salvage, whole};
+use super::{OpenError, fault, id_of, salvage};
 use crate::backend::sequencer::{FORMAT, Sequencer, genesis_draft, thread_keys};
-use crate::chain;
 use crate::contract::{Head, IntegrityFault, Record};
 use crate::event::kind::LogCreated;
 use crate::event::{EventKind, Seq};
 use crate::seam::Ids;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -64,7 +63,8 @@ fn before_damage(
     testimony: &Heard,
     fault: Arc<IntegrityFault>,
 ) -> Result<OpenedLog, OpenError> {
-    if !matches!(*fault, IntegrityFault::Store { .. }) || whole::lacking(damaged)?.is_some() {
+    if !matches!(*fault, IntegrityFault::Store { .. }) || super::whole::lacking(damaged)?.is_some()
+    {
         return Err(OpenError::Integrity(fault));
     }
     let Some(beginning) = salvage::longest_beginning(folder, damaged)? else {
@@ -219,58 +219,6 @@ fn noted_fault(folder: &LogFolder) -> Result<Option<IntegrityFault>, OpenError> 
     Ok(note.map(|note| fault::decode(&note)))
 }
 
-/// The name of the thread on which a store is opened: a panic there is damage, not a fault of ours.
-pub const OPENING_THREAD: &str = "missive-opening";
-
-/// Opens a store on a thread of its own: some damage makes fjall panic instead of reporting it.
-pub(super) fn open_isolated(database: &Path) -> Result<Store, OpenError> {
-    let path = database.to_owned();
-    if path.is_dir() {
-        if let Some(what) = whole::lacking(&path)? {
-            return Err(OpenError::Integrity(Arc::new(IntegrityFault::Store {
-                what,
-            })));
-        }
-        // fjall wants the file, whose existence means nothing: the log's own lock is elsewhere.
-        private_file().open(path.join("lock"))?;
-    }
-    let opening = std::thread::Builder::new().name(OPENING_THREAD.to_owned());
-    match opening.spawn(move || Store::open(&path))?.join() {
-        Ok(opened) => opened.map_err(refused),
-        Err(_panic) => Err(OpenError::Integrity(Arc::new(IntegrityFault::Store {
-            what: "its journal cannot be read".to_owned(),
-        }))),
-    }
-}
-
-/// fjall does not open: an error of the file system, another process, or damage that it noticed itself.
-fn refused(error: fjall::Error) -> OpenError {
-    if matches!(error, fjall::Error::Locked) {
-        return OpenError::Locked;
-    }
-    let fjall::Error::Io(error) = error else {
-        return damaged_store(&error);
-    };
-    // What a cut or garbled file gives while it is being parsed, and what a missing one gives in a
-    // database that was complete.
-    let damage = [
-        io::ErrorKind::UnexpectedEof,
-        io::ErrorKind::InvalidData,
-        io::ErrorKind::NotFound,
-        io::ErrorKind::AlreadyExists,
-    ];
-    if damage.contains(&error.kind()) {
-        return damaged_store(&error);
-    }
-    OpenError::Io(error)
-}
-
-fn damaged_store(what: &dyn std::error::Error) -> OpenError {
-    OpenError::Integrity(Arc::new(IntegrityFault::Store {
-        what: what.to_string(),
-    }))
-}
-
 fn unreadable(damage: &Damage) -> OpenError {
     match damage {
         Damage::Store(error) => damaged_store(error),
@@ -278,14 +226,5 @@ fn unreadable(damage: &Damage) -> OpenError {
             seq: *seq,
             what: "its row is not one of ours".to_owned(),
         })),
-    }
-}
-
-/// For checks: the head that a log has before its first event.
-pub(super) fn before_first(log: chain::LogId) -> Head {
-    Head {
-        log,
-        seq: Seq::ZERO,
-        link: chain::genesis(log),
     }
 }

@@ -5,7 +5,7 @@
 
 use super::folder::LogFolder;
 use super::store::Store;
-use super::{OpenError, create};
+use super::{OpenError, isolated};
 use crate::event::Seq;
 
 /// Changes one letter of a stored event; `false` if there is no such event or it has no letter.
@@ -18,7 +18,7 @@ pub fn change_a_letter(folder: &LogFolder, seq: Seq) -> Result<bool, OpenError> 
     let Some(database) = folder.current()? else {
         return Ok(false);
     };
-    let store = create::open_isolated(&database)?;
+    let store = isolated::open_isolated(&database)?;
     let changed = change(&store, seq).map_err(OpenError::Store)?;
     store.sync().map_err(OpenError::Store)?;
     store.close();

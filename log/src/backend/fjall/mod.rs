@@ -11,6 +11,7 @@ mod create;
 mod fault;
 mod folder;
 pub mod forge;
+mod isolated;
 mod ready;
 mod remembered;
 mod salvage;
@@ -21,8 +22,8 @@ mod whole;
 mod witness;
 mod writer;
 
-pub use create::OPENING_THREAD;
 pub use folder::LogFolder;
+pub use isolated::OPENING_THREAD;
 pub use writer::Fence;
 
 use crate::chain::{self, LogId};

@@ -7,7 +7,7 @@
 //! re-anchoring. Where no beginning opens, the damage is elsewhere and the log stays closed.
 
 use super::folder::{LogFolder, journals, private_folder, remove_folder};
-use super::{create, store::Store};
+use super::{isolated, store::Store};
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ fn attempt(damaged: &Path, scratch: &Path, journals: &Journals, cut: u64) -> io:
     remove_folder(scratch)?;
     copy(damaged, scratch)?;
     journals.write(scratch, cut)?;
-    match create::open_isolated(scratch) {
+    match isolated::open_isolated(scratch) {
         Ok(store) => {
             Store::close(store);
             Ok(true)

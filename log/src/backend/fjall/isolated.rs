@@ -1,0 +1,61 @@
+//! Opening an existing store: what fjall needs must be there, and what it does on damage stays apart.
+
+use super::folder::private_file;
+use super::store::Store;
+use super::{OpenError, whole};
+use crate::contract::IntegrityFault;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The name of the thread on which a store is opened: a panic there is damage, not a fault of ours.
+pub const OPENING_THREAD: &str = "missive-opening";
+
+/// Opens a store on a thread of its own: some damage makes fjall panic instead of reporting it.
+pub(super) fn open_isolated(database: &Path) -> Result<Store, OpenError> {
+    let path = database.to_owned();
+    if path.is_dir() {
+        if let Some(what) = whole::lacking(&path)? {
+            return Err(OpenError::Integrity(Arc::new(IntegrityFault::Store {
+                what,
+            })));
+        }
+        // fjall wants the file, whose existence means nothing: the log's own lock is elsewhere.
+        private_file().open(path.join("lock"))?;
+    }
+    let opening = std::thread::Builder::new().name(OPENING_THREAD.to_owned());
+    match opening.spawn(move || Store::open(&path))?.join() {
+        Ok(opened) => opened.map_err(refused),
+        Err(_panic) => Err(OpenError::Integrity(Arc::new(IntegrityFault::Store {
+            what: "its journal cannot be read".to_owned(),
+        }))),
+    }
+}
+
+/// fjall does not open: an error of the file system, another process, or damage that it noticed itself.
+pub(super) fn refused(error: fjall::Error) -> OpenError {
+    if matches!(error, fjall::Error::Locked) {
+        return OpenError::Locked;
+    }
+    let fjall::Error::Io(error) = error else {
+        return damaged_store(&error);
+    };
+    // What a cut or garbled file gives while it is being parsed, and what a missing one gives in a
+    // database that was complete.
+    let damage = [
+        io::ErrorKind::UnexpectedEof,
+        io::ErrorKind::InvalidData,
+        io::ErrorKind::NotFound,
+        io::ErrorKind::AlreadyExists,
+    ];
+    if damage.contains(&error.kind()) {
+        return damaged_store(&error);
+    }
+    OpenError::Io(error)
+}
+
+pub(super) fn damaged_store(what: &dyn std::error::Error) -> OpenError {
+    OpenError::Integrity(Arc::new(IntegrityFault::Store {
+        what: what.to_string(),
+    }))
+}
