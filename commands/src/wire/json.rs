@@ -18,18 +18,17 @@ pub struct Limits {
     pub bytes_max: usize,
     /// Most levels of nesting; also what keeps later recursive readers from overflowing.
     pub depth_max: usize,
-    /// Most values in the text, since each takes about thirty bytes once it is parsed.
+    /// Most values in the text, since each takes up to half a kilobyte once it is parsed and read.
     pub values_max: usize,
 }
 
 impl Default for Limits {
-    /// 64 MiB, 120 levels (below the 127 that other readers of the same text stop at), one million
-    /// values.
+    /// 64 MiB, 120 levels (below the 127 that other readers of the same text stop at), 250,000 values.
     fn default() -> Self {
         Self {
             bytes_max: 64 << 20,
             depth_max: 120,
-            values_max: 1_000_000,
+            values_max: 250_000,
         }
     }
 }
