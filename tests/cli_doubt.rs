@@ -52,10 +52,11 @@ fn a_message_without_an_answer_is_86_and_a_retry_finds_its_task() {
     the agent has the message
     ");
     insta::assert_snapshot!(retried(&world, &[&operation]), @r"
-    exit 64
+    exit 0
+    ------- stdout -------
+    report
     ------- stderr -------
-    missive: operation [ID] is finished
-    hint: `missive events list --operation [ID]` shows how it ended
+    the operation is over: this is what was recorded, and nobody was asked
     ");
     assert_eq!(agent.messages().len(), 2);
 }

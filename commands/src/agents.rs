@@ -120,17 +120,23 @@ impl<L: Log> Missive<L> {
         let loaded = self.card(&mut course, &peer, want, interrupt).await?;
         let agent = self.agent_view(alias).await?;
         let bytes = self.card_bytes(alias).await?;
-        let mut report = InspectReport::of(agent, &loaded.card, &bytes);
+        let mut report = InspectReport::of(agent, &loaded.card, &bytes, self.redactor());
         match choose(&peer.base, Some((&loaded.card, &loaded.from)), &wishes) {
             Ok(negotiated) => {
-                report.interfaces = negotiated.considered.iter().map(considered).collect();
+                report.interfaces = negotiated
+                    .considered
+                    .iter()
+                    .map(|entry| considered(self.redactor(), entry))
+                    .collect();
                 let reason = negotiated.choice.reason.clone();
-                let interface = Line::new(negotiated.choice)?.report();
+                let interface = Line::new(negotiated.choice, self.redactor())?.report();
                 report.selected_interface = Some(SelectedInterface { interface, reason });
             }
             Err(no) => {
-                report.interfaces = reasons(&no).iter().map(considered).collect();
-                report.no_interface = Some(no.to_string());
+                let all = reasons(&no);
+                let shown = all.iter().map(|entry| considered(self.redactor(), entry));
+                report.interfaces = shown.collect();
+                report.no_interface = Some(self.no_interface(no).to_string());
             }
         }
         self.settle();

@@ -11,6 +11,7 @@ use missive_log::event::facts::{
 };
 use missive_log::event::kind::CardFacts;
 use missive_log::event::{ArtifactId, ContextId, TaskId};
+use missive_log::payload::redact::Redactor;
 use serde::Serialize;
 use url::Url;
 
@@ -99,17 +100,22 @@ pub(crate) fn violations(odd: &wire::violation::Violations) -> Vec<Violation> {
 }
 
 /// What routing and lists need of a card.
-pub(crate) fn card(read: &Card) -> CardFacts {
+pub(crate) fn card(redactor: &Redactor, read: &Card) -> CardFacts {
+    // A name with a secret in it is no name to route by.
+    let label = |text: &str| {
+        let harmless = redactor.clean(text) == text;
+        Label::new(text).ok().filter(|_| harmless)
+    };
     let interfaces = read.interfaces.iter().filter_map(|entry| {
         Some(InterfaceFacts {
             binding: binding(wire::version::Binding::from_card(&entry.binding)?),
-            url: bare(&Url::parse(&entry.url).ok()?)?,
+            url: address(redactor, &Url::parse(&entry.url).ok()?)?,
         })
     });
     let skills = read.skills.iter().filter_map(|skill| {
-        let tags = skill.tags.iter().filter_map(|tag| Label::new(tag).ok());
+        let tags = skill.tags.iter().filter_map(|tag| label(tag));
         Some(SkillFacts {
-            id: Label::new(&skill.id).ok()?,
+            id: label(&skill.id)?,
             tags: tags.take(TAGS_MAX).collect(),
         })
     });
@@ -134,6 +140,11 @@ pub(crate) fn bare(url: &Url) -> Option<BareUrl> {
     url.set_query(None);
     url.set_fragment(None);
     BareUrl::new(url.as_str()).ok()
+}
+
+/// The same, without what the redactor finds in the path: facts are kept for ever.
+pub(crate) fn address(redactor: &Redactor, url: &Url) -> Option<BareUrl> {
+    BareUrl::new(&redactor.clean(bare(url)?.as_str())).ok()
 }
 
 /// An entity tag as the log keeps it.
@@ -257,7 +268,7 @@ mod tests {
             ..Card::default()
         };
 
-        let facts = card(&read);
+        let facts = card(&Redactor::default(), &read);
 
         assert!(serde_json::to_vec(&facts).unwrap().len() < 60_000);
         assert!(!facts.interfaces.is_empty() && !facts.skills.is_empty());

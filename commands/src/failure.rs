@@ -103,6 +103,39 @@ pub enum Failure {
         /// What the search came to.
         why: String,
     },
+    /// The peer could not even be asked whether the message arrived.
+    #[error(
+        "nothing was sent{}, since the agent cannot be asked whether it has the message of operation \
+         {operation}: {why}", if *resend { " again" } else { "" }
+    )]
+    CannotAsk {
+        /// The operation.
+        operation: OperationId,
+        /// Why not.
+        why: String,
+        /// Whether the user wanted the message to be sent again.
+        resend: bool,
+    },
+    /// How an operation ended that is over.
+    #[error("operation {operation} failed: {why}")]
+    Recorded {
+        /// The operation.
+        operation: OperationId,
+        /// The words of the log.
+        why: String,
+        /// How its command ended.
+        exit: Exit,
+    },
+    /// The peer does not take a message of this size (HTTP 413).
+    #[error("the message of {bytes} bytes is too large for the agent: {error}")]
+    TooLargeForPeer {
+        /// The operation.
+        operation: OperationId,
+        /// How long the body of the request was.
+        bytes: usize,
+        /// The error, without secrets of this process.
+        error: Box<PeerError>,
+    },
     /// The peer reports an error.
     #[error("{error}")]
     Peer {
@@ -160,8 +193,11 @@ impl Failure {
             Self::Broken { .. } => Exit::Protocol,
             Self::NotSent { error, .. } | Self::NoAnswer { error, .. } => error.kind.exit(),
             Self::Redirect { .. } => Exit::Transport,
-            Self::InDoubt { .. } | Self::StillInDoubt { .. } => Exit::Unknown,
-            Self::Peer { error, .. } => error.kind.exit(),
+            Self::InDoubt { .. } | Self::StillInDoubt { .. } | Self::CannotAsk { .. } => {
+                Exit::Unknown
+            }
+            Self::Recorded { exit, .. } => *exit,
+            Self::Peer { error, .. } | Self::TooLargeForPeer { error, .. } => error.kind.exit(),
             Self::Interrupted { .. } => Exit::Interrupted,
             Self::Internal { .. } => Exit::Internal,
         }
@@ -191,6 +227,9 @@ impl Failure {
             | Self::NoAnswer { error, .. }
             | Self::InDoubt { error, .. } => error.kind.name(),
             Self::StillInDoubt { .. } => "in_doubt",
+            Self::CannotAsk { .. } => "cannot_ask",
+            Self::Recorded { .. } => "recorded",
+            Self::TooLargeForPeer { .. } => "too_large_for_agent",
             Self::Peer { error, .. } => error.kind.name(),
             Self::Broken { .. } => "broken_answer",
             Self::Redirect { .. } => "redirect_refused",
@@ -206,6 +245,9 @@ impl Failure {
             | Self::NoAnswer { operation, .. }
             | Self::InDoubt { operation, .. }
             | Self::StillInDoubt { operation, .. }
+            | Self::CannotAsk { operation, .. }
+            | Self::Recorded { operation, .. }
+            | Self::TooLargeForPeer { operation, .. }
             | Self::Peer { operation, .. }
             | Self::Broken { operation, .. }
             | Self::Redirect { operation, .. }

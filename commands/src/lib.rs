@@ -30,6 +30,7 @@ pub use drive::Done;
 pub use drive::keep::{Reanchored, reanchor};
 pub use drive::retry::Retry;
 pub use drive::send::{Send, SendPart};
+pub use drive::stored::card_defects;
 pub use exit::{Exit, outcome_code};
 pub use failure::{CommandError, Failure};
 pub use interrupt::Interrupt;

@@ -15,6 +15,13 @@ pub enum Note {
     CardPlace(String),
     /// The card could not be revalidated, so the one that is known is used.
     StaleCard(String),
+    /// The card could not be fetched, and the one that is known is not one to go by.
+    UnusableCard {
+        /// Since its answer said so; else since places in it are secrets, which are not stored.
+        no_store: bool,
+    },
+    /// The card, or an entry of it, is broken.
+    CardDefect(String),
     /// The interface is on another host than the card.
     ForeignHost {
         /// The interface's address, without a query.
@@ -37,6 +44,14 @@ impl fmt::Display for Note {
                 f,
                 "the card could not be revalidated, so the known one is used: {why}"
             ),
+            Self::UnusableCard { no_store: true } => f.write_str(
+                "the known card is not used again, since the agent answered `no-store` with it",
+            ),
+            Self::UnusableCard { no_store: false } => f.write_str(
+                "the known card is not used, since what a call needs of it looks like a secret, and secrets \
+                 are not stored",
+            ),
+            Self::CardDefect(what) => write!(f, "the agent's card is defective: {what}"),
             Self::ForeignHost { url } => {
                 write!(f, "the interface {url} is on another host than the card")
             }

@@ -157,6 +157,15 @@ pub enum Refusal {
         /// Its message id.
         message_id: String,
     },
+    /// An interface whose address or tenant holds a secret, and which no card names any more.
+    #[error(
+        "the interface of operation {operation} cannot be asked: it is named by a secret, which is not \
+         stored, and the agent's card does not name it any more"
+    )]
+    HiddenInterface {
+        /// The operation.
+        operation: OperationId,
+    },
     /// The stored message is gone.
     #[error("the message of operation {operation} cannot be sent again: it was erased")]
     Erased {
@@ -203,7 +212,7 @@ impl Refusal {
                 }
             },
             Self::RequestTooLarge { .. } => Exit::Data,
-            Self::Address { .. } => Exit::Transport,
+            Self::Address { .. } | Self::HiddenInterface { .. } => Exit::Transport,
             Self::StillRunning { .. } => Exit::Busy,
         }
     }
@@ -237,6 +246,7 @@ impl Refusal {
             Self::Finished { .. } => "finished",
             Self::StillRunning { .. } => "still_running",
             Self::Redacted { .. } => "redacted",
+            Self::HiddenInterface { .. } => "hidden_interface",
             Self::Erased { .. } => "erased",
             Self::NothingToReanchor => "nothing_to_reanchor",
             Self::NoReason => "no_reason",

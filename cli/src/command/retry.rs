@@ -72,6 +72,9 @@ fn words(resolution: Resolution) -> &'static str {
     match resolution {
         Resolution::Found => "the agent has the message",
         Resolution::Resent => "the message was sent again, and answered",
+        Resolution::Recorded => {
+            "the operation is over: this is what was recorded, and nobody was asked"
+        }
         Resolution::Repeated => "the request was repeated, and answered",
     }
 }

@@ -14,6 +14,7 @@ use crate::render::{Kind, Output, Page, Report};
 use acting::{Told, Wish, word};
 use missive_commands::report::send::{AnswerReport, SendReport};
 use missive_commands::wire::json::{JsonText, Limits};
+use missive_commands::wire::text::excerpt;
 use missive_commands::{Exit, Send, SendPart};
 use serde_json::{Map, Value};
 
@@ -135,7 +136,7 @@ pub(super) fn tell_files(output: &Output, answer: &AnswerReport, at: u64) {
 
 /// What people must know beside the text: how the task stands, and what can be done now.
 pub(super) fn remark(output: &Output, agent: &str, answer: &AnswerReport, exit: Exit) {
-    let state = answer.state.as_deref().unwrap_or_default();
+    let state = answer.state.unwrap_or_default();
     let task = answer.task_id.as_deref().unwrap_or_default();
     let named = format!("task {task} of {agent}");
     let why = if exit == Exit::Timeout {
@@ -146,6 +147,7 @@ pub(super) fn remark(output: &Output, agent: &str, answer: &AnswerReport, exit: 
         None
     };
     if let Some(why) = why {
+        let state = in_words(answer);
         output.note(&format!("{why} while {named} was {state}"));
         output.note(&format!("hint: {}", acting::follow(task)));
     } else {
@@ -172,11 +174,19 @@ fn remark_state(output: &Output, agent: &str, answer: &AnswerReport, state: &str
             let again = go_on(agent, answer);
             output.note(&format!("hint: when that is done, go on with `{again}`"));
         }
-        goes_on => {
-            output.note(&format!("{named} is {goes_on}"));
+        _ => {
+            output.note(&format!("{named} is {}", in_words(answer)));
             let task = answer.task_id.as_deref().unwrap_or_default();
             output.note(&format!("hint: {}", acting::follow(task)));
         }
+    }
+}
+
+/// A state for a sentence. One that A2A does not know is quoted: it may be spelled like one of ours.
+fn in_words(answer: &AnswerReport) -> String {
+    match &answer.unrecognized_state {
+        Some(name) => format!("in the unrecognized state `{}`", excerpt(name)),
+        None => answer.state.unwrap_or_default().to_owned(),
     }
 }
 

@@ -107,6 +107,8 @@ pub(crate) struct SendIntent<'a> {
     pub(crate) choice: &'a Choice,
     /// The same address as the log keeps it.
     pub(crate) url: &'a BareUrl,
+    /// The tenant as the log keeps it.
+    pub(crate) tenant: Option<&'a str>,
     /// The version as the log keeps it.
     pub(crate) version: &'a Version,
     /// The request, exactly as it will leave.
@@ -145,7 +147,7 @@ impl Decide for SendIntent<'_> {
             url: self.url.clone(),
             source: facts::source(self.choice.source),
             version: self.version.clone(),
-            tenant: facts::tenant(self.choice.tenant.as_deref()),
+            tenant: facts::tenant(self.tenant),
             parts: u32::try_from(self.parts).unwrap_or(u32::MAX),
             attempt: self.attempt,
         });

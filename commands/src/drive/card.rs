@@ -3,18 +3,17 @@
 //! A card that came is kept in the log whatever its answer says about storing (the log is the record
 //! of what came); `no-store` only means that it is not used again without asking.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use missive_log::event::facts::Failure as Why;
-use missive_log::event::kind::{CardFailed, CardFetched};
+use missive_log::event::kind::{CardFacts, CardFailed, CardFetched};
 use missive_log::event::{EventKind, Links, OperationId, Seq};
-use missive_log::{Log, Opened, Role, Timestamp};
-use missive_projections::CardBody;
+use missive_log::{Log, Role, Timestamp};
 use url::Url;
 
 use super::Course;
 use crate::decide::card::CardIntent;
-use crate::effect::fetch::{Fetch, FetchError, Fetched, Known, fetch_card};
+use crate::effect::fetch::{Asked, Fetch, FetchError, Fetched, Known, fetch_card};
 use crate::effect::reach::{Call, CallError, CallErrorKind, Reach};
 use crate::evidence;
 use crate::facts;
@@ -25,11 +24,9 @@ use crate::peer::Peer;
 use crate::refusal::Refusal;
 use crate::run::Missive;
 use crate::wire::answer::Answer;
-use crate::wire::card::{Card, read_card};
+use crate::wire::card::Card;
 use crate::wire::discover::Discovery;
-use crate::wire::freshness::Caching;
-use crate::wire::headers::Media;
-use crate::wire::json::Limits;
+use crate::wire::negotiate::defects;
 use crate::wire::request::{Extras, Request, card_request};
 
 /// When a card is asked for although one is known.
@@ -40,6 +37,20 @@ pub(crate) enum Want {
     /// In any case.
     Newest,
 }
+
+impl Want {
+    /// A user who wants the newest card wants it from where it should be; an ordinary look at a known
+    /// one is a single request.
+    fn place(self) -> Asked {
+        match self {
+            Self::Usable => Asked::WhereItWas,
+            Self::Newest => Asked::WhereItShouldBe,
+        }
+    }
+}
+
+/// How many defects of one card are told to the user.
+const NOTES_MAX: usize = 8;
 
 /// A card that can be used.
 #[derive(Debug)]
@@ -52,13 +63,8 @@ pub(crate) struct Loaded {
     pub(crate) cached: bool,
     /// Whether the agent sent another card than the known one.
     pub(crate) changed: bool,
-}
-
-/// A card in the log.
-struct Stored {
-    body: CardBody,
-    card: Card,
-    from: Url,
+    /// Whether it came from the log, and a place in it that calls need was redacted there.
+    pub(crate) hidden: bool,
 }
 
 impl<L: Log> Missive<L> {
@@ -73,37 +79,52 @@ impl<L: Log> Missive<L> {
         let stored = self.stored_card(peer).await?;
         let now = self.ids().now();
         let stored = match stored {
-            Some(stored) if want == Want::Usable && stored.body.fresh_until > now => {
+            Some(stored)
+                if want == Want::Usable && stored.is_usable() && stored.body.fresh_until > now =>
+            {
                 let fresh_until = stored.body.fresh_until.to_string();
                 tracing::info!(fresh_until, "card is known");
                 return Ok(stored.loaded());
             }
             other => other,
         };
-        let known = stored.as_ref();
+        let known = stored.as_ref().map(|stored| stored.known(want.place()));
         let fetched = self.fetch(course, peer, known, None, interrupt).await;
-        match (fetched, stored) {
-            (Ok(Some(loaded)), _) => Ok(loaded),
-            (Ok(None), Some(stored)) => Ok(Loaded {
+        let loaded = match (fetched, stored) {
+            (Ok(Some(loaded)), _) => loaded,
+            (Ok(None), Some(stored)) => Loaded {
                 cached: false,
                 ..stored.loaded()
-            }),
-            (Ok(None), None) => Err(Failure::Internal {
-                what: "a card that is not known was confirmed",
+            },
+            (Ok(None), None) => {
+                return Err(Failure::Internal {
+                    what: "a card that is not known was confirmed",
+                }
+                .into());
             }
-            .into()),
             (Err(error), Some(stored)) if want == Want::Usable && is_passing(&error) => {
-                tracing::info!("the known card is used");
-                self.note(Note::StaleCard(error.to_string()));
-                Ok(stored.loaded())
+                if stored.is_usable() {
+                    tracing::info!("the known card is used");
+                    self.note(Note::StaleCard(error.to_string()));
+                    return Ok(stored.loaded());
+                }
+                self.note(Note::UnusableCard {
+                    no_store: stored.no_store,
+                });
+                return Err(error);
             }
-            (Err(error), _) => Err(error),
-        }
+            (Err(error), _) => return Err(error),
+        };
+        self.note_defects(&loaded);
+        Ok(loaded)
     }
 
-    /// A card that is known, however old, without asking anybody.
-    pub(crate) async fn known_card(&self, peer: &Peer) -> Result<Option<Loaded>, CommandError> {
-        Ok(self.stored_card(peer).await?.map(Stored::loaded))
+    /// Tells where a card that was just asked for is broken, so that its owner can be told.
+    fn note_defects(&self, loaded: &Loaded) {
+        let found = defects(&loaded.card, &loaded.from);
+        for defect in found.into_iter().take(NOTES_MAX) {
+            self.note(Note::CardDefect(self.redactor().clean(&defect)));
+        }
     }
 
     /// Asks again for a card whose first search ended with its process.
@@ -115,57 +136,11 @@ impl<L: Log> Missive<L> {
         interrupt: &mut Interrupt,
     ) -> Result<(), CommandError> {
         let stored = self.stored_card(peer).await?;
+        let known = stored.map(|stored| stored.known(Asked::WhereItWas));
         let abandoned = Some(abandoned);
-        self.fetch(course, peer, stored.as_ref(), abandoned, interrupt)
+        self.fetch(course, peer, known, abandoned, interrupt)
             .await?;
         Ok(())
-    }
-
-    async fn stored_card(&self, peer: &Peer) -> Result<Option<Stored>, CommandError> {
-        let Some(alias) = &peer.alias else {
-            return Ok(None);
-        };
-        let Some(body) = self.views().card(alias)?.and_then(|card| card.body) else {
-            return Ok(None);
-        };
-        // The card of another place that once had this alias is not this agent's.
-        if body.base.as_ref() != Some(&peer.url) {
-            return Ok(None);
-        }
-        let Ok(from) = Url::parse(body.url.as_str()) else {
-            return Ok(None);
-        };
-        let found = self.stored_bytes(body.source.seq, Role::Response).await?;
-        let Some((bytes, _)) = found else {
-            return Ok(None);
-        };
-        // It was read when it came. If it cannot be read any more, a new one is asked for.
-        let card = read_card(&bytes, Media::Json, from.as_str(), &Limits::default()).ok();
-        Ok(card.map(|card| Stored { body, card, from }))
-    }
-
-    /// A payload of an event by its role, and how many places of it were redacted; `None` if the event
-    /// has no such payload, or if it was erased.
-    pub(crate) async fn stored_bytes(
-        &self,
-        seq: Seq,
-        role: Role,
-    ) -> Result<Option<(Vec<u8>, u32)>, CommandError> {
-        let records = self.log().pick(&[seq]).await?;
-        let event = records.first().and_then(|record| record.decode().ok());
-        let payloads = event.map(|event| event.payloads).unwrap_or_default();
-        let Some(of) = payloads.into_iter().find(|payload| payload.role == role) else {
-            return Ok(None);
-        };
-        match self.log().payload(of).await? {
-            Opened::Present(row) => Ok(Some((row.bytes, of.redacted))),
-            Opened::Erased(_) => Ok(None),
-            Opened::Missing => Err(Failure::Payload {
-                seq,
-                why: "it is missing",
-            }
-            .into()),
-        }
     }
 
     /// One search, with its intent and its outcome; `None` if the stored card was confirmed.
@@ -173,11 +148,10 @@ impl<L: Log> Missive<L> {
         &self,
         course: &mut Course,
         peer: &Peer,
-        stored: Option<&Stored>,
+        known: Option<Known>,
         abandoned: Option<Seq>,
         interrupt: &mut Interrupt,
     ) -> Result<Option<Loaded>, CommandError> {
-        let known = stored.map(Stored::known);
         let extras = Extras {
             extensions: Vec::new(),
             ..self.extras(peer.alias.as_ref())
@@ -245,7 +219,13 @@ impl<L: Log> Missive<L> {
                 .iter()
                 .any(|payload| payload.role() == Role::Response && payload.redacted() > 0);
             let kind = match &fetch.outcome {
-                Ok(fetched) => fetched_fact(&fetch, fetched, peer, now, redacted),
+                Ok(fetched) => {
+                    let card = match fetched {
+                        Fetched::New { card, .. } => Some(facts::card(moment.redactor, card)),
+                        Fetched::NotModified(_) => None,
+                    };
+                    fetched_fact(&fetch, fetched, card, peer, now, redacted)
+                }
                 Err(error) => {
                     let text = error_text(error, fetch.call.as_ref());
                     payloads.push(evidence::of_error(moment, &text));
@@ -275,6 +255,7 @@ impl<L: Log> Missive<L> {
                     from: end.unwrap_or(fetch.url),
                     cached: false,
                     changed: true,
+                    hidden: false,
                 }))
             }
             Err(error) => Err(self.card_failure(operation, error, fetch.call).into()),
@@ -306,46 +287,13 @@ impl<L: Log> Missive<L> {
     }
 }
 
-impl Stored {
-    fn loaded(self) -> Loaded {
-        Loaded {
-            card: self.card,
-            from: self.from,
-            cached: true,
-            changed: false,
-        }
-    }
-
-    /// What a search needs of it. Its lifetime was what lies between its confirmation and its end.
-    fn known(&self) -> Known {
-        let body = &self.body;
-        let lifetime_s = body
-            .fresh_until
-            .as_secs()
-            .saturating_sub(body.validated_at.as_secs());
-        let last_modified = body
-            .last_modified
-            .map(|at| httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(at.as_secs())));
-        Known {
-            url: self.from.clone(),
-            caching: Caching {
-                no_store: false,
-                lifetime_s,
-                by_default: false,
-                etag: body.etag.as_ref().map(ToString::to_string),
-                last_modified,
-            },
-        }
-    }
-}
-
 /// The first request of a search, and whether it revalidates.
 fn first_request(
     peer: &Peer,
     known: Option<&Known>,
     extras: &Extras,
 ) -> Result<(Request, bool), Refusal> {
-    let search = Discovery::new(&peer.base, known.map(|known| &known.url));
+    let search = Discovery::new(&peer.base, known.and_then(Known::first));
     let url = search.first().map_or(&peer.base, |first| &first.url);
     let validators = known
         .filter(|known| known.url == *url)
@@ -381,6 +329,7 @@ fn call_error(reach: Reach) -> Option<CallError> {
 fn fetched_fact(
     fetch: &Fetch,
     fetched: &Fetched,
+    facts_of_card: Option<CardFacts>,
     peer: &Peer,
     now: Timestamp,
     redacted: bool,
@@ -413,7 +362,7 @@ fn fetched_fact(
         etag: facts::etag(caching.etag.as_deref()).filter(|_| may_validate),
         last_modified: last_modified.filter(|_| may_validate),
         fresh_until: Timestamp::from_micros(now.as_micros().saturating_add(seconds(lifetime_s))),
-        card: card.map(|card| facts::card(card)),
+        card: facts_of_card,
         violations: card
             .map(|card| facts::violations(&card.odd))
             .unwrap_or_default(),

@@ -8,6 +8,7 @@ use url::Url;
 
 use super::Course;
 use super::card::{Loaded, Want};
+use super::stored::is_redacted;
 use crate::effect::fetch::FetchError;
 use crate::failure::{CommandError, Failure};
 use crate::interrupt::Interrupt;
@@ -15,7 +16,7 @@ use crate::peer::Peer;
 use crate::refusal::Refusal;
 use crate::run::Missive;
 use crate::wire::card::missing_extensions;
-use crate::wire::negotiate::{Negotiated, Wishes, choose};
+use crate::wire::negotiate::{Negotiated, NoChoice, Wishes, choose};
 use crate::wire::text::excerpt;
 use crate::wire::version::{Binding, Version};
 
@@ -76,7 +77,7 @@ impl<L: Log> Missive<L> {
         if let Some(version) = wishes.version
             && !version.is_spoken()
         {
-            let why = crate::wire::negotiate::NoChoice::NotSpoken { version };
+            let why = NoChoice::NotSpoken { version };
             return Err(Refusal::from(why).into());
         }
         if let Some(chosen) = self.without_asking(peer, &wishes).await? {
@@ -93,7 +94,8 @@ impl<L: Log> Missive<L> {
             Err(error) => return Err(error),
         };
         let entry = card.as_ref().map(|loaded| (&loaded.card, &loaded.from));
-        let negotiated = choose(&peer.base, entry, &wishes).map_err(Refusal::from)?;
+        let negotiated =
+            choose(&peer.base, entry, &wishes).map_err(|why| self.no_interface(why))?;
         let chosen = Chosen { negotiated, card };
         self.check_extensions(peer, &chosen)?;
         Ok(chosen)
@@ -113,8 +115,35 @@ impl<L: Log> Missive<L> {
         }
         let card = self.known_card(peer).await?;
         let entry = card.as_ref().map(|loaded| (&loaded.card, &loaded.from));
-        let negotiated = choose(&peer.base, entry, wishes).map_err(Refusal::from)?;
+        let negotiated = choose(&peer.base, entry, wishes).map_err(|why| self.no_interface(why))?;
         Ok(Some(Chosen { negotiated, card }))
+    }
+
+    /// Why there is no interface, as it may be shown: a card's words must not show a secret.
+    pub(crate) fn no_interface(&self, why: NoChoice) -> Refusal {
+        let clean = |text: &String| self.redactor().clean(text);
+        Refusal::NoInterface(match why {
+            NoChoice::NothingFits { first, considered } => NoChoice::NothingFits {
+                first: clean(&first),
+                considered,
+            },
+            NoChoice::WrongHost {
+                card_host,
+                url,
+                interface_host,
+                class,
+                considered,
+            } => NoChoice::WrongHost {
+                url: clean(&url),
+                card_host,
+                interface_host,
+                class,
+                considered,
+            },
+            other @ (NoChoice::OnlyOldVersions { .. }
+            | NoChoice::NotSpoken { .. }
+            | NoChoice::Nothing) => other,
+        })
     }
 
     fn check_extensions(&self, peer: &Peer, chosen: &Chosen) -> Result<(), Refusal> {
@@ -122,11 +151,14 @@ impl<L: Log> Missive<L> {
             return Ok(());
         };
         let declared = self.extras(peer.alias.as_ref()).extensions;
-        let missing = missing_extensions(&loaded.card, &declared);
+        let mut missing = missing_extensions(&loaded.card, &declared);
+        // What was redacted in a card that was not asked for is not known to be missing.
+        missing.retain(|uri| !loaded.hidden || !is_redacted(uri));
         if missing.is_empty() {
             return Ok(());
         }
-        let missing = missing.iter().map(|uri| excerpt(uri)).collect();
+        let clean = |uri: &String| excerpt(&self.redactor().clean(uri));
+        let missing = missing.iter().map(clean).collect();
         Err(Refusal::ExtensionsRequired { missing })
     }
 }

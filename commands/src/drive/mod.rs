@@ -8,9 +8,11 @@ pub(crate) mod card;
 pub(crate) mod choose;
 pub mod keep;
 mod outcome;
+mod recorded;
 pub mod retry;
 mod search;
 pub mod send;
+pub(crate) mod stored;
 mod wait;
 
 use missive_log::Log;

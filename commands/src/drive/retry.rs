@@ -10,12 +10,15 @@ use missive_log::event::kind::{
     CallFailed, CallRequested, CardFailed, SendInDoubt, SendRequested, SendResolved,
 };
 use missive_log::event::{Alias, Event, EventKind, Links, MessageId, OperationId, Seq, Subject};
+use missive_log::payload::redact::Redactor;
 use missive_log::{Log, Role};
 use missive_projections::{Intent, Open, Views};
 
 use super::call::Call;
+use super::card::Want;
 use super::search::{Found, Lost};
 use super::send::{Line, Outgoing, name_of};
+use super::stored::{Stored, is_redacted};
 use super::{Course, Done};
 use crate::decide::Undecided;
 use crate::decide::send::Place;
@@ -29,6 +32,7 @@ use crate::refusal::Refusal;
 use crate::report::send::{AnswerReport, Resolution, RetryReport, state_of};
 use crate::run::Missive;
 use crate::wire::answer::Reading;
+use crate::wire::card::Interface;
 use crate::wire::json::{Document, Limits};
 use crate::wire::message::SendMessage;
 use crate::wire::negotiate::{Choice, Source};
@@ -67,14 +71,22 @@ impl<L: Log> Missive<L> {
     /// Resolves what is open of an operation.
     ///
     /// # Errors
-    /// A refusal if nothing is open or its process is alive; [`Failure::StillInDoubt`] if the peer
-    /// cannot say and nothing was to be sent again.
+    /// A refusal if the operation is not known or its process is alive; [`Failure::Recorded`] if it is
+    /// over and failed; [`Failure::StillInDoubt`] if the peer cannot say and nothing was to be sent again;
+    /// [`Failure::CannotAsk`] if the peer cannot be asked.
     pub async fn retry(
         &self,
         command: &Retry,
         interrupt: &mut Interrupt,
     ) -> Result<Done<RetryReport>, CommandError> {
-        let mut case = self.case(&command.operation).await?;
+        let mut case = match self.case(&command.operation).await {
+            Ok(case) => case,
+            Err(CommandError::Refused(Refusal::Finished { operation })) => {
+                let told = self.told_again(&operation).await?;
+                return told.ok_or_else(|| Refusal::Finished { operation }.into());
+            }
+            Err(other) => return Err(other),
+        };
         self.close_abandoned(&mut case).await?;
         let kind = case.event.kind.clone();
         let (reading, resolution, message) = if let EventKind::SendRequested(facts) = kind {
@@ -96,7 +108,7 @@ impl<L: Log> Missive<L> {
         let state = reading.as_ref().and_then(state_of);
         let exit = match resolution {
             Resolution::Found | Resolution::Resent => outcome_code(state),
-            Resolution::Repeated => Exit::Done,
+            Resolution::Repeated | Resolution::Recorded => Exit::Done,
         };
         let report = RetryReport {
             operation_id: command.operation.to_string(),
@@ -215,7 +227,7 @@ impl<L: Log> Missive<L> {
         interrupt: &mut Interrupt,
     ) -> Result<Reading, CommandError> {
         let choice = choice(facts.binding, facts.url.as_str(), Source::Card);
-        let line = Line::new(self.full(&case.peer, choice).await?)?;
+        let line = self.line(case, choice, interrupt).await?;
         let operation = match (facts.method, &facts.task) {
             (Method::GetTask, Some(task)) => Operation::GetTask {
                 task_id: task.to_string(),
@@ -246,7 +258,14 @@ impl<L: Log> Missive<L> {
     ) -> Result<(Reading, Resolution), CommandError> {
         let mut choice = choice(facts.binding, facts.url.as_str(), source(facts.source));
         choice.tenant = facts.tenant.as_ref().map(ToString::to_string);
-        let line = Line::new(self.full(&case.peer, choice).await?)?;
+        let line = match self.line(case, choice, interrupt).await {
+            Ok(line) => line,
+            Err(CommandError::Failed(failure @ Failure::Card { .. })) => {
+                let why = failure.to_string();
+                return Err(self.cannot_ask(case, why, resend).await);
+            }
+            Err(other) => return Err(other),
+        };
         let lost = Lost {
             message: &facts.message,
             context: case.event.links.context.as_ref(),
@@ -262,12 +281,14 @@ impl<L: Log> Missive<L> {
             }
             // Nothing is sent blindly: a peer that cannot be asked now gets nothing either.
             Found::Unreachable(why) => {
-                return Err(self.still_in_doubt(case, why).await);
+                return Err(self.cannot_ask(case, why, resend).await);
             }
             Found::Nothing(why) => why,
         };
         if !resend {
-            return Err(self.still_in_doubt(case, why).await);
+            let operation = case.course.operation.clone();
+            self.keep_doubt(case).await?;
+            return Err(Failure::StillInDoubt { operation, why }.into());
         }
         let reading = self.resend(case, facts, line, interrupt).await?;
         Ok((reading, Resolution::Resent))
@@ -300,27 +321,37 @@ impl<L: Log> Missive<L> {
         Ok(())
     }
 
-    /// Records the doubt if nobody has yet, and says so.
-    async fn still_in_doubt(&self, case: &mut Case, why: String) -> CommandError {
+    /// What a peer that cannot be asked leaves behind.
+    async fn cannot_ask(&self, case: &mut Case, why: String, resend: bool) -> CommandError {
+        let operation = case.course.operation.clone();
+        match self.keep_doubt(case).await {
+            Ok(()) => Failure::CannotAsk {
+                operation,
+                why,
+                resend,
+            }
+            .into(),
+            Err(error) => error,
+        }
+    }
+
+    /// Records the doubt if nobody has yet.
+    async fn keep_doubt(&self, case: &mut Case) -> Result<(), CommandError> {
         let operation = case.course.operation.clone();
         if case.open.doubt.is_none() {
             let intent = case.open.seq;
             let links = case.event.links.clone();
-            let recorded = self
-                .conclude(&mut case.course, intent, |moment| {
-                    let kind = EventKind::SendInDoubt(SendInDoubt {
-                        failure: Why::ProcessEnded,
-                        status: None,
-                    });
-                    vec![moment.step(&operation, Some(intent), &links, kind, Vec::new())]
-                })
-                .await;
-            if let Err(error) = recorded {
-                return error;
-            }
+            self.conclude(&mut case.course, intent, |moment| {
+                let kind = EventKind::SendInDoubt(SendInDoubt {
+                    failure: Why::ProcessEnded,
+                    status: None,
+                });
+                vec![moment.step(&operation, Some(intent), &links, kind, Vec::new())]
+            })
+            .await?;
         }
         self.settle();
-        Failure::StillInDoubt { operation, why }.into()
+        Ok(())
     }
 
     async fn resend(
@@ -374,10 +405,10 @@ impl<L: Log> Missive<L> {
     ) -> Result<StoredMessage, CommandError> {
         let operation = case.course.operation.clone();
         let stored = self.stored_bytes(case.open.seq, Role::Request).await?;
-        let Some((body, redacted)) = stored else {
+        let Some(stored) = stored else {
             return Err(Refusal::Erased { operation }.into());
         };
-        if redacted > 0 {
+        if stored.redacted > 0 {
             let message_id = message.to_string();
             let refusal = Refusal::Redacted {
                 operation,
@@ -385,42 +416,79 @@ impl<L: Log> Missive<L> {
             };
             return Err(refusal.into());
         }
-        StoredMessage::read(body, case.open.seq).map_err(CommandError::from)
+        StoredMessage::read(stored.bytes, case.open.seq).map_err(CommandError::from)
     }
 
-    /// An interface as the log names it, with the query that the agent's card gives it: a query may
-    /// hold a secret and is in no fact.
-    async fn full(&self, peer: &Peer, mut choice: Choice) -> Result<Choice, CommandError> {
-        let known = self.known_card(peer).await?;
-        let entries = known
-            .map(|loaded| loaded.card.interfaces)
-            .unwrap_or_default();
-        for entry in entries {
-            let same = Binding::from_card(&entry.binding) == Some(choice.binding)
-                && url::Url::parse(&entry.url)
-                    .ok()
-                    .and_then(|url| facts::bare(&url))
-                    .is_some_and(|bare| bare.as_str() == choice.url);
-            if same {
-                choice.url = entry.url;
-                choice.tenant = choice.tenant.or(entry.tenant);
-                break;
+    /// An interface as the log names it, with what the agent's card says beyond that: a query may hold a
+    /// secret and is in no fact, and no fact has the secrets of an address or a tenant.
+    async fn line(
+        &self,
+        case: &mut Case,
+        mut choice: Choice,
+        interrupt: &mut Interrupt,
+    ) -> Result<Line, CommandError> {
+        let by_card = choice.source == Source::Card;
+        let is_hidden = |choice: &Choice| {
+            is_redacted(&choice.url) || choice.tenant.as_deref().is_some_and(is_redacted)
+        };
+        let stored = self.stored_card(&case.peer).await?;
+        let is_known = stored.is_some();
+        let usable = stored.filter(Stored::is_usable);
+        let mut ask = usable.is_none();
+        let mut entry =
+            usable.and_then(|stored| entry_of(self.redactor(), stored.card.interfaces, &choice));
+        ask |= entry.is_none() && is_hidden(&choice);
+        if ask && is_known && by_card {
+            let loaded = self
+                .card(&mut case.course, &case.peer, Want::Newest, interrupt)
+                .await?;
+            entry = entry_of(self.redactor(), loaded.card.interfaces, &choice);
+        }
+        if let Some(entry) = entry {
+            choice.url = entry.url;
+            if choice.tenant.as_deref().is_none_or(is_redacted) {
+                choice.tenant = entry.tenant;
             }
         }
-        Ok(choice)
+        if is_hidden(&choice) {
+            let operation = case.course.operation.clone();
+            return Err(Refusal::HiddenInterface { operation }.into());
+        }
+        Ok(Line::new(choice, self.redactor())?)
+    }
+}
+
+/// The entry that a choice was made by: the one with its tenant, else the first at its address.
+fn entry_of(redactor: &Redactor, entries: Vec<Interface>, choice: &Choice) -> Option<Interface> {
+    let is_there = |entry: &Interface| {
+        Binding::from_card(&entry.binding) == Some(choice.binding)
+            && url::Url::parse(&entry.url)
+                .ok()
+                .and_then(|url| facts::address(redactor, &url))
+                .is_some_and(|address| address.as_str() == choice.url)
+    };
+    let has_tenant = |entry: &Interface| {
+        let tenant = entry.tenant.as_deref().map(|text| redactor.clean(text));
+        choice.tenant.is_none() || tenant == choice.tenant
+    };
+    let mut there: Vec<Interface> = entries.into_iter().filter(is_there).collect();
+    match there.iter().position(has_tenant) {
+        Some(at) => Some(there.swap_remove(at)),
+        None if choice.tenant.as_deref().is_some_and(is_redacted) => None,
+        None => there.into_iter().next(),
     }
 }
 
 /// A message that was sent before.
-struct StoredMessage {
+pub(super) struct StoredMessage {
     body: Vec<u8>,
-    request_id: String,
+    pub(super) request_id: String,
     /// Only what an answer is compared with.
     message: SendMessage,
 }
 
 impl StoredMessage {
-    fn read(body: Vec<u8>, seq: Seq) -> Result<Self, Failure> {
+    pub(super) fn read(body: Vec<u8>, seq: Seq) -> Result<Self, Failure> {
         let document = Document::read(&body, &Limits::default()).map_err(|_| Failure::Payload {
             seq,
             why: "it is no message",

@@ -7,6 +7,7 @@
 use missive_log::Log;
 use missive_log::event::facts::{BareUrl, Failure as Why, Version};
 use missive_log::event::{ContextId, Links, MessageId, OperationId, Seq, TaskId};
+use missive_log::payload::redact::Redactor;
 
 use super::card::Want;
 use super::outcome::{outcome_draft, shape_of, unanswered_fact};
@@ -135,17 +136,23 @@ pub(crate) struct Line {
     pub(crate) url: BareUrl,
     /// The version as the log keeps it.
     pub(crate) version: Version,
+    /// The tenant as the log keeps it and people see it.
+    pub(crate) tenant: Option<String>,
 }
 
 impl Line {
-    pub(crate) fn new(choice: Choice) -> Result<Self, Refusal> {
+    pub(crate) fn new(choice: Choice, redactor: &Redactor) -> Result<Self, Refusal> {
         let address = || Refusal::Address {
-            url: excerpt(choice.url.split('?').next().unwrap_or_default()),
+            url: excerpt(&redactor.clean(choice.url.split('?').next().unwrap_or_default())),
         };
         let parsed = url::Url::parse(&choice.url).map_err(|_| address())?;
         Ok(Self {
-            url: facts::bare(&parsed).ok_or_else(address)?,
+            url: facts::address(redactor, &parsed).ok_or_else(address)?,
             version: facts::version(choice.protocol_version).ok_or_else(address)?,
+            tenant: choice
+                .tenant
+                .as_deref()
+                .map(|tenant| redactor.clean(tenant)),
             choice,
         })
     }
@@ -161,7 +168,7 @@ impl Line {
             binding: self.choice.binding.name(),
             url: self.url.to_string(),
             protocol_version: self.version.to_string(),
-            tenant: self.choice.tenant.clone(),
+            tenant: self.tenant.clone(),
             source: self.choice.source.name(),
         }
     }
@@ -310,7 +317,7 @@ impl<L: Log> Missive<L> {
                 peer,
                 message_id,
                 place,
-                line: Line::new(choice)?,
+                line: Line::new(choice, self.redactor())?,
                 operation: operation.clone(),
                 request,
                 request_id,
@@ -405,6 +412,7 @@ impl<L: Log> Missive<L> {
             place: outgoing.place,
             choice: &outgoing.line.choice,
             url: &outgoing.line.url,
+            tenant: outgoing.line.tenant.as_deref(),
             version: &outgoing.line.version,
             request: &outgoing.request,
             parts: outgoing.parts,
@@ -440,7 +448,8 @@ impl<L: Log> Missive<L> {
             })
             .into());
         };
-        self.outcome(course, intent, &links, asked).await
+        let bytes = outgoing.request.body.as_ref().map_or(0, Vec::len);
+        self.outcome(course, (intent, bytes), &links, asked).await
     }
 
     async fn interrupted(
@@ -462,7 +471,7 @@ impl<L: Log> Missive<L> {
     async fn outcome(
         &self,
         course: &mut Course,
-        intent: Seq,
+        (intent, bytes): (Seq, usize),
         links: &Links,
         asked: Asked,
     ) -> Result<Answered, Unanswered> {
@@ -477,7 +486,7 @@ impl<L: Log> Missive<L> {
                 self.note_violations(&reading);
                 Ok(Answered { reading })
             }
-            Err(error) => Err(self.unanswered(operation, error, call)),
+            Err(error) => Err(self.unanswered(operation, bytes, error, call)),
         }
     }
 
@@ -488,7 +497,13 @@ impl<L: Log> Missive<L> {
         }
     }
 
-    fn unanswered(&self, operation: OperationId, error: AskError, call: Call) -> Unanswered {
+    fn unanswered(
+        &self,
+        operation: OperationId,
+        bytes: usize,
+        error: AskError,
+        call: Call,
+    ) -> Unanswered {
         let (mut refused, mut status, mut media_refused) = (false, None, false);
         let failure = match error {
             AskError::Fault(Fault::Peer(error)) => {
@@ -497,7 +512,15 @@ impl<L: Log> Missive<L> {
                 media_refused =
                     error.status == 415 && error.reason.is_none() && error.code.is_none();
                 let error = Box::new(self.clean(&error));
-                Failure::Peer { operation, error }
+                if error.status == 413 {
+                    Failure::TooLargeForPeer {
+                        operation,
+                        bytes,
+                        error,
+                    }
+                } else {
+                    Failure::Peer { operation, error }
+                }
             }
             AskError::Fault(error @ Fault::Broken { .. }) => Failure::Broken { operation, error },
             AskError::Redirect(error) => Failure::Redirect { operation, error },

@@ -22,8 +22,29 @@ use crate::wire::request::{BuildError, CARD_BYTES_MAX, Extras, card_request};
 pub struct Known {
     /// Where the card was found.
     pub url: Url,
+    /// Whether that is asked before the places where a card should be.
+    pub asked: Asked,
     /// What its answer said about caching. Validators are sent to that address only.
     pub caching: Caching,
+}
+
+/// Where a search begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Where the card was last time: one request, if it is still there.
+    WhereItWas,
+    /// Where it should be, so that a card that appears there is seen (C003).
+    WhereItShouldBe,
+}
+
+impl Known {
+    /// The address that is asked before all others.
+    pub fn first(&self) -> Option<&Url> {
+        match self.asked {
+            Asked::WhereItWas => Some(&self.url),
+            Asked::WhereItShouldBe => None,
+        }
+    }
 }
 
 /// A finished fetch.
@@ -115,7 +136,7 @@ pub async fn fetch_card(
     extras: &Extras,
     deadline: Option<Deadline>,
 ) -> Fetch {
-    let mut search = Discovery::new(base, known.map(|known| &known.url));
+    let mut search = Discovery::new(base, known.and_then(Known::first));
     let mut next = search.first().cloned();
     let mut last = None;
     while let Some(candidate) = next.take() {
@@ -192,7 +213,8 @@ fn judge(call: &Call, url: &Url, known: Option<&Known>) -> Result<Fetched, Fetch
         return Err(FetchError::Redirect(refused.clone()));
     }
     match (answer.status, known) {
-        (304, Some(known)) => Ok(Fetched::NotModified(
+        // Nobody confirms what was not asked about.
+        (304, Some(known)) if !known.caching.validators().is_empty() => Ok(Fetched::NotModified(
             known.caching.revalidated(&answer.headers),
         )),
         (200..300, _) => card_of(answer, url),

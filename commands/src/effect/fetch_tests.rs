@@ -33,6 +33,7 @@ async fn a_card_is_fetched_once_and_then_revalidated() {
         panic!("{:?}", first.outcome)
     };
     let known = Known {
+        asked: Asked::WhereItWas,
         url: first.url,
         caching,
     };
@@ -61,6 +62,7 @@ async fn the_place_that_answered_is_reported_and_remembered() {
 
     let first = plainly(&peer.url()).await;
     let known = Known {
+        asked: Asked::WhereItWas,
         url: first.url.clone(),
         caching: Caching::default(),
     };

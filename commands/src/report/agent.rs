@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use missive_log::payload::redact::Redactor;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -208,7 +209,7 @@ pub struct SignatureView {
 
 impl InspectReport {
     /// What a card says; the interfaces are put in by the caller.
-    pub(crate) fn of(agent: AgentView, card: &Card, bytes: &[u8]) -> Self {
+    pub(crate) fn of(agent: AgentView, card: &Card, bytes: &[u8], redactor: &Redactor) -> Self {
         let skills = card.skills.iter().map(skill);
         let violations = card.odd.as_slice().iter();
         Self {
@@ -216,7 +217,7 @@ impl InspectReport {
             selected_interface: None,
             no_interface: None,
             interfaces: Vec::new(),
-            capabilities: capabilities(&card.capabilities),
+            capabilities: capabilities(&card.capabilities, redactor),
             skills: skills.collect(),
             input_modes: card.input_modes.clone(),
             output_modes: card.output_modes.clone(),
@@ -230,7 +231,9 @@ impl InspectReport {
                 },
                 count: card.signatures,
             },
-            violations: violations.map(ToString::to_string).collect(),
+            violations: violations
+                .map(|violation| redactor.clean(&violation.to_string()))
+                .collect(),
             raw: std::str::from_utf8(bytes)
                 .ok()
                 .and_then(|text| raw(text.trim_start_matches('\u{feff}'))),
@@ -238,9 +241,9 @@ impl InspectReport {
     }
 }
 
-fn capabilities(read: &Capabilities) -> CapabilitiesView {
+fn capabilities(read: &Capabilities, redactor: &Redactor) -> CapabilitiesView {
     let extensions = read.extensions.iter().map(|extension| ExtensionView {
-        uri: extension.uri.clone(),
+        uri: redactor.clean(&extension.uri),
         required: extension.required,
     });
     CapabilitiesView {
@@ -261,14 +264,15 @@ fn skill(read: &Skill) -> SkillView {
 }
 
 /// An interface that was looked at.
-pub(crate) fn considered(entry: &Considered) -> ConsideredInterface {
+pub(crate) fn considered(redactor: &Redactor, entry: &Considered) -> ConsideredInterface {
+    let url = entry.url.split('?').next().unwrap_or_default();
     ConsideredInterface {
         binding: entry.binding.clone(),
-        url: entry.url.split('?').next().unwrap_or_default().to_owned(),
+        url: redactor.clean(url),
         protocol_version: entry.protocol_version.clone(),
         source: entry.source.name(),
         selected: entry.refused.is_none(),
-        refused: entry.refused.clone(),
+        refused: entry.refused.as_deref().map(|why| redactor.clean(why)),
         defect: entry.defect,
     }
 }

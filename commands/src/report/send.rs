@@ -1,6 +1,6 @@
 //! `send_result` and `retry`.
 
-use missive_log::event::facts::TaskState;
+use missive_log::event::facts::TaskState as State;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -9,6 +9,7 @@ use crate::facts;
 use crate::wire::answer::{Reading, Reply};
 use crate::wire::facts::{ArtifactFacts, PartFacts};
 use crate::wire::message::{Content, Part};
+use crate::wire::state::TaskState;
 use crate::wire::violation::Violation;
 
 /// `send_result`.
@@ -96,9 +97,12 @@ pub struct AnswerReport {
     /// The context.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_id: Option<String>,
-    /// The state of the task, in lower case; one that A2A does not know is verbatim.
+    /// The state of the task, in lower case; `unrecognized` if A2A 1.0 does not know it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub state: Option<String>,
+    pub state: Option<&'static str>,
+    /// Such a state as the peer spells it. It could be spelled like one of ours (C026).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unrecognized_state: Option<String>,
     /// The texts of the artifacts, else of the status message, else of the message.
     pub text: String,
     /// The artifacts of the task.
@@ -156,6 +160,8 @@ pub enum Resolution {
     Resent,
     /// The request was harmless to repeat, and was repeated.
     Repeated,
+    /// Nothing was open: this is what the log says, and nobody was asked.
+    Recorded,
 }
 
 impl AnswerReport {
@@ -171,7 +177,13 @@ impl AnswerReport {
             Reply::Task(task) => {
                 report.task_id.clone_from(&task.task_id);
                 report.context_id.clone_from(&task.context_id);
-                report.state = task.state.as_ref().map(|state| state.name().to_owned());
+                report.state = task
+                    .state
+                    .as_ref()
+                    .map(|state| facts::state(state).as_str());
+                if let Some(state @ TaskState::Unknown(_)) = &task.state {
+                    report.unrecognized_state = Some(state.name().to_owned());
+                }
                 report.text = task.text();
                 report.artifacts = task.artifacts.iter().map(artifact).collect();
             }
@@ -187,12 +199,12 @@ impl AnswerReport {
 }
 
 /// The state that decides how a command ends.
-pub(crate) fn state_of(reading: &Reading) -> Option<TaskState> {
+pub(crate) fn state_of(reading: &Reading) -> Option<State> {
     match &reading.reply {
         Reply::Task(task) => Some(
             task.state
                 .as_ref()
-                .map_or(TaskState::Unrecognized, facts::state),
+                .map_or(State::Unrecognized, facts::state),
         ),
         Reply::Message(_) | Reply::Tasks { .. } => None,
     }

@@ -117,11 +117,13 @@ async fn a_message_that_was_taken_before_the_process_died_is_found_and_not_sent_
         .missive()
         .retry(&retry(&operation, true), &mut patient())
         .await
-        .unwrap_err();
+        .unwrap();
+    assert_eq!(again.report.resolution, Resolution::Recorded);
     assert_eq!(
-        told(&again),
-        format!("64 finished operation {operation} is finished")
+        (again.report.answer.text.as_str(), again.exit),
+        ("report", Exit::Done)
     );
+    assert_eq!(agent.messages().len(), 1);
 }
 
 #[tokio::test]
@@ -298,7 +300,7 @@ async fn a_peer_that_cannot_say_leaves_the_doubt_and_an_unreachable_one_gets_not
     let said = format!("{}\n{}", told(&cannot), told(&unreachable));
     insta::assert_snapshot!(said.replace(operation.as_str(), "<operation>"), @r"
     86 in_doubt it is still not known whether the message of operation <operation> arrived: the agent does not list tasks: the agent answered UNSUPPORTED_OPERATION: unsupported operation
-    86 in_doubt it is still not known whether the message of operation <operation> arrived: the agent answered HTTP 503 with a web page
+    86 cannot_ask nothing was sent again, since the agent cannot be asked whether it has the message of operation <operation>: the agent answered HTTP 503 with a web page
     ");
     assert_eq!(agent.messages().len(), 1);
     // The doubt was on record already, so it is not recorded again.

@@ -3,8 +3,10 @@
 //! A [`World`] is a log and its views in memory, a clock that stands still, and nothing else.
 
 mod agents;
+mod cards;
 mod doubt;
 mod faults;
+mod recorded;
 mod send;
 mod turns;
 

@@ -170,6 +170,33 @@ pub fn choose(
     found.finish()
 }
 
+/// Where a card that came from `from` is broken, in words that quote it: members first, then entries that
+/// no caller could use as they are. Whatever the user wishes, its owner should hear of these.
+pub fn defects(card: &Card, from: &Url) -> Vec<String> {
+    let members = card.odd.as_slice().iter().map(ToString::to_string);
+    let entries = card
+        .interfaces
+        .iter()
+        .enumerate()
+        .filter_map(|(at, entry)| {
+            let why = match judge(entry, from, SPOKEN[0], &Wishes::default()) {
+                Err(No::Defect(why)) => why,
+                Err(No::Host {
+                    card_host,
+                    interface_host,
+                    class,
+                }) => elsewhere(&card_host, &interface_host, class),
+                Err(No::Unsuitable(_) | No::OldVersion(_)) | Ok(_) => return None,
+            };
+            Some(format!("interface {}: {why}", at + 1))
+        });
+    members.chain(entries).collect()
+}
+
+fn elsewhere(card_host: &str, interface_host: &str, class: HostClass) -> String {
+    format!("{interface_host} is {class}, and the card came from {card_host}")
+}
+
 /// Stable order by the user's preference; what the user did not name keeps its order, behind.
 fn ordered<'a, T>(
     all: &'a [T],
@@ -398,8 +425,7 @@ impl Found {
                 class,
             } => {
                 row.defect = true;
-                let why =
-                    format!("{interface_host} is {class}, and the card came from {card_host}");
+                let why = elsewhere(&card_host, &interface_host, class);
                 self.host
                     .get_or_insert((card_host, row.url.clone(), interface_host, class));
                 why

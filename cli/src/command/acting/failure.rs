@@ -18,6 +18,8 @@ const CREDENTIALS: &str = "give credentials with --bearer-token-env ENV, with --
 const ADDRESS: &str = "the address of an agent is absolute, such as https://agent.example, and holds no \
                        secret: those have --bearer-token-env and --header";
 const TOO_LARGE: &str = "raise `max_request_bytes` in [qos], or send a reference with --file";
+const TOO_LARGE_THERE: &str = "a file given with --file-bytes travels in the message and grows by a third: send a \
+                               reference with --file, or ask for a higher limit at the agent";
 const IS_IT_RUNNING: &str = "is the agent running, and is its address right?";
 
 /// What the words of a failure need to know.
@@ -169,6 +171,7 @@ impl<'a> Told<'a> {
             | Refusal::BadVersion { .. }
             | Refusal::Request(_)
             | Refusal::Address { .. }
+            | Refusal::HiddenInterface { .. }
             | Refusal::Erased { .. }
             | Refusal::NoReason => return None,
         })
@@ -213,6 +216,29 @@ impl<'a> Told<'a> {
                     "`missive retry {operation} --resend` sends it again with the same message id, which \
                      a careful agent answers only once"
                 ))
+            }
+            Broke::CannotAsk { ref operation, .. } => {
+                let failure = detailed(Failure::from_error(exit, &broke));
+                failure
+                    .hint(format!(
+                        "run `missive retry {operation}` again when the agent answers: nothing is sent \
+                         again before it was asked"
+                    ))
+                    .hint(
+                        "if the agent is gone for good the doubt stays on the record, and `missive \
+                         doctor` keeps listing it",
+                    )
+            }
+            Broke::Recorded { ref operation, .. } => {
+                let failure = detailed(Failure::from_error(exit, &broke));
+                failure.hint(format!(
+                    "nobody was asked: the operation is over, and `missive events list --operation \
+                     {operation}` shows its events"
+                ))
+            }
+            Broke::TooLargeForPeer { ref error, .. } => {
+                let failure = detailed(Failure::from_error(exit, &broke));
+                about_peer(failure.hint(TOO_LARGE_THERE), error)
             }
             Broke::Interrupted {
                 ref operation,

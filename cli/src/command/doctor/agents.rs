@@ -6,9 +6,9 @@
 use super::super::Setting;
 use super::Check;
 use crate::open::Session;
-use missive_commands::Target;
 use missive_commands::effect::knock::{Silence, knock};
 use missive_commands::peer::{Peer, resolve};
+use missive_commands::{Target, card_defects};
 use missive_log::Log as _;
 use missive_log::event::facts::{Binding, CardPath};
 use missive_log::event::{Alias, EventKind};
@@ -48,7 +48,13 @@ pub(super) async fn checks(
             // Configured with an address that nothing can be sent to.
             Err(_) => Vec::new(),
         });
-        cards.push(of_card(alias.as_str(), &card, session.ids().now()));
+        let defects = defects(session, &card).await;
+        cards.push(of_card(
+            alias.as_str(),
+            &card,
+            &defects,
+            session.ids().now(),
+        ));
     }
     let all = setting.globals.timeout.unwrap_or(ALL);
     let urls = doors.concat();
@@ -134,7 +140,17 @@ fn of_endpoint(alias: &str, heard: &[(Url, Result<(), Silence>)]) -> Check {
     check.with(data)
 }
 
-fn of_card(alias: &str, card: &Card, now: missive_log::Timestamp) -> Check {
+/// Where the card that is stored is broken, in words.
+async fn defects(session: &Session, card: &Card) -> Vec<String> {
+    let Some(body) = &card.body else {
+        return Vec::new();
+    };
+    card_defects(session.log().as_ref(), body)
+        .await
+        .unwrap_or_else(|error| vec![format!("it cannot be read any more: {error}")])
+}
+
+fn of_card(alias: &str, card: &Card, defects: &[String], now: missive_log::Timestamp) -> Check {
     let id = format!("agent {alias}");
     if let Some(failure) = &card.failure {
         let status = failure
@@ -159,12 +175,44 @@ fn of_card(alias: &str, card: &Card, now: missive_log::Timestamp) -> Check {
     } else {
         "asked for again on next use"
     };
-    let place = match body.path {
-        CardPath::WellKnown | CardPath::OriginRoot => "",
-        CardPath::Legacy | CardPath::LegacyOriginRoot => ", from the legacy path",
+    let mut summary = format!("its card is {age} old, {fresh}");
+    let mut hints = Vec::new();
+    if let Some((place, hint)) = elsewhere(body.path) {
+        summary = format!("{summary}, found at {place}");
+        hints.push(hint.to_owned());
+    }
+    if let Some(first) = defects.first() {
+        summary = match defects.len() {
+            1 => format!("{summary}, with a defect: {first}"),
+            many => format!("{summary}, with {many} defects, such as {first}"),
+        };
+        hints.push(format!("missive agent inspect {alias}"));
+    }
+    let check = if hints.is_empty() {
+        Check::passed(id, summary)
+    } else {
+        Check::warned(id, summary, hints.join("\n"))
     };
-    Check::passed(id, format!("its card is {age} old, {fresh}{place}"))
-        .with(json!({"fetched": body.validated_at, "fresh_until": body.fresh_until}))
+    check.with(json!({
+        "fetched": body.validated_at,
+        "fresh_until": body.fresh_until,
+        "path": body.path.as_str(),
+        "defects": defects,
+    }))
+}
+
+/// Where a card was found, if not where it should be, and what that means.
+fn elsewhere(path: CardPath) -> Option<(&'static str, &'static str)> {
+    let root = "it may be another agent's card, since the address of this one has a path";
+    match path {
+        CardPath::WellKnown => None,
+        CardPath::Legacy => Some((
+            "the legacy path agent.json",
+            "its owner should publish it at .well-known/agent-card.json, where A2A 1.0 looks for it",
+        )),
+        CardPath::OriginRoot => Some(("the root of the origin", root)),
+        CardPath::LegacyOriginRoot => Some(("the legacy path at the root of the origin", root)),
+    }
 }
 
 /// Seconds in the largest unit that says something.
