@@ -16,6 +16,7 @@ mod cli_config;
 mod cli_doubt;
 mod cli_events;
 mod cli_faults;
+mod cli_field;
 mod cli_log;
 mod cli_output;
 mod cli_secrets;

@@ -74,7 +74,7 @@ fn skip(why: &str) -> Option<String> {
 }
 
 /// Runs a script in a mount namespace of its own; `None`, with a message, where there is none to be had.
-fn mounted(world: &TestWorld, script: &str) -> Option<String> {
+pub(crate) fn mounted(world: &TestWorld, script: &str) -> Option<String> {
     let mut command = Command::new("unshare");
     command.args(["--mount", "--map-root-user", "sh", "-c"]);
     command.arg(format!(

@@ -185,6 +185,60 @@ fn a_promise_that_is_too_much_is_named_with_its_line() {
     );
 }
 
+const FIELD_REPORTS: &str = "docs/field-reports.md";
+
+/// Each row names tests in backticks in its third column, or says in its fourth why there are none.
+fn field_reports_name_tests_that_exist(tree: &Tree) -> Vec<String> {
+    let mut faults = Vec::new();
+    let page = tree.get(FIELD_REPORTS).unwrap_or_default();
+    for line in page.lines().filter(|line| line.starts_with("| C")) {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [_, case, _, tests, why, _] = cells[..] else {
+            faults.push(format!("{FIELD_REPORTS}: `{line}` has not four columns"));
+            continue;
+        };
+        if tests.is_empty() && why.is_empty() {
+            faults.push(format!(
+                "{FIELD_REPORTS}: {case} has neither a test nor a reason"
+            ));
+        }
+        for name in tests.split('`').skip(1).step_by(2) {
+            let heads = [format!("fn {name}("), format!("fn {name}<")];
+            let is_head = |text: &str| heads.iter().any(|head| text.contains(head));
+            if !tree.rust().any(|(_, text)| is_head(text)) {
+                faults.push(format!("{FIELD_REPORTS}: {case}: there is no test {name}"));
+            }
+        }
+    }
+    faults
+}
+
+#[test]
+fn every_test_that_the_field_reports_name_exists() {
+    is_kept(field_reports_name_tests_that_exist);
+    let tree = Tree::of_repository();
+    let page = tree.get(FIELD_REPORTS).unwrap_or_default();
+    assert!(page.contains("\n| C123 | "), "{FIELD_REPORTS} has no rows");
+}
+
+#[test]
+fn a_field_report_without_its_test_is_named() {
+    is_broken(
+        field_reports_name_tests_that_exist,
+        [
+            (
+                "docs/field-reports.md",
+                "| C001 | a | `it_holds`<br>`it_does_not` | |\n| C002 | b | | |\n| C003 | c | | later |\n",
+            ),
+            ("log/src/a.rs", "async fn it_holds() {}\n"),
+        ],
+        &[
+            "docs/field-reports.md: C001: there is no test it_does_not",
+            "docs/field-reports.md: C002 has neither a test nor a reason",
+        ],
+    );
+}
+
 const RECIPES_MAX: usize = 12;
 
 fn recipes_are_few_and_explained(tree: &Tree) -> Vec<String> {

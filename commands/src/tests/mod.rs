@@ -6,6 +6,7 @@ mod agents;
 mod cards;
 mod doubt;
 mod faults;
+mod field;
 mod recorded;
 mod send;
 mod turns;
