@@ -138,6 +138,7 @@ fn what_cannot_be_registered_is_refused_with_what_is_right() {
     exit 64
     ------- stderr -------
     missive: the configuration has no [auth_refs.crm]
+    hint: docs/configuration.md shows how to write [auth_refs.crm]
     ");
     insta::assert_snapshot!(seen(&world, &["rename", "pz", "x"]), @r"
     exit 66
@@ -393,4 +394,30 @@ fn the_doctor_says_which_agents_take_connections_and_asks_none_of_them() {
     ");
     assert_eq!(agent.peer().requests().len(), asked);
     assert_eq!(world.missive(["log", "head"]).stdout, before);
+}
+
+#[test]
+fn grpc_is_kept_and_said_not_to_be_spoken() {
+    let world = TestWorld::new();
+    let add = [
+        "add",
+        "py",
+        "http://py.test",
+        "--binding-preference",
+        "grpc",
+    ];
+
+    insta::assert_snapshot!(seen(&world, &add), @r"
+    exit 0
+    ------- stdout -------
+    py is registered at http://py.test
+    ------- stderr -------
+    note: gRPC is not spoken yet: `grpc` is kept, and passed over until then
+    ");
+    let agent = EchoAgent::start();
+    let send = world.missive(["send", &agent.url(), "hi", "--binding", "grpc"]);
+    insta::assert_snapshot!(send.stderr, @r"
+    missive: no interface of the agent can be used: only grpc was asked for
+    hint: after `missive agent add ALIAS http://127.0.0.1:[PORT]`, `missive agent inspect ALIAS` shows every interface and why it is not taken; missive speaks http+json and json-rpc
+    ");
 }

@@ -96,3 +96,49 @@ fn a_home_that_is_not_absolute_is_refused() {
     hint: set it to an absolute path, or unset it
     ");
 }
+
+#[test]
+fn a_profile_that_nobody_knows_is_new_to_a_writer_and_refused_to_a_reader() {
+    let world = TestWorld::new();
+    let add = |profile| {
+        [
+            "agent",
+            "add",
+            "ada",
+            "http://ada.test",
+            "--profile",
+            profile,
+        ]
+    };
+
+    let read_before = world.missive(["events", "list", "--profile", "work"]);
+    insta::assert_snapshot!(world.missive(add("work")), @r"
+    exit 0
+    ------- stdout -------
+    ada is registered at http://ada.test
+    ------- stderr -------
+    note: profile `work` is new
+    ");
+    let second = world.missive(add("work"));
+
+    assert_eq!(read_before.code, Some(66), "{read_before}");
+    assert!(!second.stderr.contains("is new"), "{second}");
+    insta::assert_snapshot!(world.missive(["events", "list", "--profile", "wrok"]), @r"
+    exit 66
+    ------- stderr -------
+    missive: there is no profile `wrok`
+    hint: did you mean `work`?
+    ");
+    for reading in [
+        ["agent", "list"],
+        ["log", "head"],
+        ["events", "verify"],
+        ["projection", "list"],
+        ["task", "get"],
+    ] {
+        let task = (reading[0] == "task").then_some("t-1");
+        let words = reading.into_iter().chain(task).chain(["--profile", "wrok"]);
+        assert_eq!(world.missive(words).code, Some(66), "{reading:?}");
+    }
+    assert_eq!(world.missive(["events", "list"]).code, Some(0));
+}

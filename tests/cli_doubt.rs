@@ -32,8 +32,6 @@ fn a_message_without_an_answer_is_86_and_a_retry_finds_its_task() {
     ------- stderr -------
     missive: it is not known whether the message arrived
     caused by: the connection to 127.0.0.1:[PORT] ended before an answer began
-    caused by: error sending request
-    caused by: client error (SendRequest)
     caused by: connection closed before message completed
     hint: `missive retry [ID]` asks the agent what became of it
     hint: `missive doctor` lists everything that is in doubt
@@ -162,7 +160,7 @@ fn a_wait_that_is_interrupted_leaves_the_task_where_it_is() {
     exit 130
     ------- stderr -------
     interrupted while task t-1 of py was working
-    hint: the task goes on at the agent; `missive task get t-1` shows what the log knows of it
+    hint: the task goes on at the agent, and this version cannot ask for it again: `missive task get t-1` shows what the log knows, and `send --wait` waits from the start
     ");
 }
 

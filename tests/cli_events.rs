@@ -51,7 +51,7 @@ fn reading_an_empty_home_creates_nothing() {
     insta::assert_snapshot!(world.missive(["doctor"]).without_sizes(), @r"
     exit 0
     ------- stdout -------
-    pass  configuration  no file; the defaults hold
+    pass  configuration  no file at missive/config.toml; the defaults hold
     pass  state          missive/profiles/default is not there yet
     pass  space          [N] MiB free
     pass  log            there is none yet; nothing was recorded
@@ -71,22 +71,22 @@ fn events_are_listed_oldest_first_and_the_newest_are_kept() {
     3  2026-12-01T09:00:00Z  missive.agent.added     ada
     4  2026-12-01T09:00:00Z  a2a.card.requested      ada
     5  2026-12-01T09:00:00Z  a2a.card.fetched        ada
-    6  2026-12-01T09:00:00Z  a2a.send.requested      ada  context c-1
+    6  2026-12-01T09:00:00Z  a2a.send.requested      ada  context c-1  operation op-1
     7  2026-12-01T09:00:00Z  a2a.send.responded      ada  context c-1  task t-1
-    8  2026-12-01T09:00:00Z  a2a.send.requested      ada  context c-1
-    9  2026-12-01T09:00:00Z  a2a.send.in_doubt       ada  context c-1
+    8  2026-12-01T09:00:00Z  a2a.send.requested      ada  context c-1  operation op-2
+    9  2026-12-01T09:00:00Z  a2a.send.in_doubt       ada  context c-1  (connection_lost)
     ");
     insta::assert_snapshot!(world.missive(["events", "list", "--limit", "2"]), @r"
     exit 0
     ------- stdout -------
-    8  2026-12-01T09:00:00Z  a2a.send.requested      ada  context c-1
-    9  2026-12-01T09:00:00Z  a2a.send.in_doubt       ada  context c-1
+    8  2026-12-01T09:00:00Z  a2a.send.requested      ada  context c-1  operation op-2
+    9  2026-12-01T09:00:00Z  a2a.send.in_doubt       ada  context c-1  (connection_lost)
     ");
     insta::assert_snapshot!(world.missive(["events", "list", "--limit", "2", "--reverse"]), @r"
     exit 0
     ------- stdout -------
-    9  2026-12-01T09:00:00Z  a2a.send.in_doubt       ada  context c-1
-    8  2026-12-01T09:00:00Z  a2a.send.requested      ada  context c-1
+    9  2026-12-01T09:00:00Z  a2a.send.in_doubt       ada  context c-1  (connection_lost)
+    8  2026-12-01T09:00:00Z  a2a.send.requested      ada  context c-1  operation op-2
     ");
 }
 
@@ -166,6 +166,7 @@ fn names_that_the_log_never_heard_of_are_refused_with_the_nearest_one() {
     exit 66
     ------- stderr -------
     missive: no event has the operation `op-9`
+    hint: `missive events list --type 'a2a.*.requested'` shows the operation of each request
     ");
     insta::assert_snapshot!(world.missive(["events", "show", "99"]), @r"
     exit 66
@@ -342,4 +343,61 @@ fn a_tail_with_a_timeout_ends_when_it_is_over() {
         all.stdout.starts_with("9  ") && none.stdout.is_empty(),
         "{all}{none}"
     );
+}
+
+#[test]
+fn a_type_that_no_event_can_have_is_told_with_the_nearest_one() {
+    let world = TestWorld::new();
+    let empty = world.missive(["events", "list", "--type", "a2a.send.request"]);
+    recorded(&world);
+    let list = |kind| world.missive(["events", "list", "--type", kind]);
+
+    insta::assert_snapshot!(list("a2a.send.request"), @r"
+    exit 66
+    ------- stderr -------
+    missive: there is no event type `a2a.send.request`
+    hint: did you mean `a2a.send.requested`?
+    ");
+    insta::assert_snapshot!(list("a2a.sent.*"), @r"
+    exit 66
+    ------- stderr -------
+    missive: there is no event type `a2a.sent.*`
+    hint: did you mean `a2a.send.*`?
+    ");
+    insta::assert_snapshot!(list("nothing"), @r"
+    exit 66
+    ------- stderr -------
+    missive: there is no event type `nothing`
+    hint: types begin with a2a.call.*, a2a.card.*, a2a.send.*, a2a.task.*, missive.actor.*, missive.agent.*, missive.log.*; `missive events stats` counts those of this log
+    ");
+    assert_eq!(empty.code, Some(66), "{empty}");
+    for command in ["stats", "export"] {
+        let run = world.missive(["events", command, "--type", "a2a.send.request"]);
+        assert_eq!(run.code, Some(66), "{run}");
+    }
+    // A type that is known and did not happen is no slip.
+    assert_eq!(list("a2a.task.updated").code, Some(0));
+    assert_eq!(list("*.failed").code, Some(0));
+}
+
+#[test]
+fn a_request_names_its_operation_and_what_failed_says_why() {
+    let world = TestWorld::new();
+    recorded(&world);
+
+    insta::assert_snapshot!(world.missive(["events", "list", "--type", "a2a.send.*"]), @r"
+    exit 0
+    ------- stdout -------
+    6  2026-12-01T09:00:00Z  a2a.send.requested      ada  context c-1  operation op-1
+    7  2026-12-01T09:00:00Z  a2a.send.responded      ada  context c-1  task t-1
+    8  2026-12-01T09:00:00Z  a2a.send.requested      ada  context c-1  operation op-2
+    9  2026-12-01T09:00:00Z  a2a.send.in_doubt       ada  context c-1  (connection_lost)
+    ");
+    let undashed = "01a230f089c0706f82204a36d8294643";
+    insta::assert_snapshot!(world.missive(["retry", undashed]), @r"
+    exit 66
+    ------- stderr -------
+    missive: there is no operation 01a230f0-89c0-706f-8220-4a36d8294643
+    hint: in doubt is op-2; `missive doctor` lists all
+    ");
 }

@@ -52,9 +52,6 @@ fn an_agent_that_cannot_be_reached_or_used_is_told_apart() {
     ------- stderr -------
     missive: the card of http://127.0.0.1:[PORT]/.well-known/agent-card.json cannot be fetched
     caused by: 127.0.0.1:[PORT] refuses connections
-    caused by: error sending request
-    caused by: client error (Connect)
-    caused by: tcp connect error
     caused by: Connection refused (os error 111)
     hint: is the agent running, and is its address right?
     ");
@@ -100,6 +97,7 @@ fn an_agent_that_cannot_be_reached_or_used_is_told_apart() {
     exit 66
     ------- stderr -------
     missive: the agent answered TASK_NOT_FOUND: task not found
+    hint: the agent does not know the task (any more): leave --task out to open a new one
     ");
     peer.on_send(&Answer::html());
     insta::assert_snapshot!(sent(&world, &["py", "hi"]), @r"
@@ -121,6 +119,7 @@ fn credentials_that_are_missing_or_refused_end_with_77() {
     exit 77
     ------- stderr -------
     missive: the variable PY_TOKEN, which --bearer-token-env names, is not set
+    hint: set it in the environment of the command
     ");
     assert!(agent.peer().requests().is_empty());
     insta::assert_snapshot!(sent(&world, &["py", "hi"]), @r#"

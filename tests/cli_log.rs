@@ -277,7 +277,7 @@ fn the_doctor_lists_what_is_in_doubt() {
     insta::assert_snapshot!(world.missive(["doctor", "--deep"]).without_sizes(), @r"
     exit 0
     ------- stdout -------
-    pass  configuration  no file; the defaults hold
+    pass  configuration  no file at missive/config.toml; the defaults hold
     pass  state          missive/profiles/default
     pass  space          [N] MiB free
     pass  log            9 events, every event verified

@@ -81,7 +81,7 @@ fn a_secret_that_the_command_does_not_use_is_not_recorded_when_it_is_typed() {
 
     assert_eq!(
         (added.code, exported.code),
-        (Some(0), Some(0)),
+        (Some(0), Some(66)),
         "{added}{exported}"
     );
     assert!(!added.stdout.contains("s3cret"), "{added}");

@@ -96,7 +96,7 @@ fn how_the_task_stands_is_said_beside_its_text_and_by_the_exit_code() {
     at work
     ------- stderr -------
     task task-24 of py is working
-    hint: the task goes on at the agent; `missive task get task-24` shows what the log knows of it
+    hint: the task goes on at the agent, and this version cannot ask for it again: `missive task get task-24` shows what the log knows, and `send --wait` waits from the start
     ");
     insta::assert_snapshot!(sent(&world, &["py", "file"]), @r"
     exit 0
@@ -253,4 +253,72 @@ fn an_answer_that_would_act_on_the_terminal_is_shown_harmless() {
     task $(touch owned) of py needs input
     hint: answer with `missive send py --task '$(touch owned)' --context 'c\u{1b}[2J'\''' "..."`
     "#);
+}
+
+#[test]
+fn with_v_every_step_on_the_wire_is_told_and_neither_content_nor_secrets() {
+    let agent = EchoAgent::start();
+    let world = world_with(&agent.url()).with_variable("PY_TOKEN", "s3cret-s3cret");
+    let secret = [
+        "--bearer-token-env",
+        "PY_TOKEN",
+        "--header",
+        "X-Key: k3y-k3y",
+    ];
+
+    let first = world.missive(["send", "py", "echo hi", "-v"].into_iter().chain(secret));
+    let second = world.missive(["send", "py", "echo hi", "-v"]);
+    let all = world.missive(
+        ["send", "py", "echo hi", "--trace"]
+            .into_iter()
+            .chain(secret),
+    );
+
+    insta::assert_snapshot!(ids_hidden(&first.to_string()), @r#"
+    exit 0
+    ------- stdout -------
+    hi
+    ------- stderr -------
+     INFO card is asked for agent=http://127.0.0.1:[PORT] revalidate=false
+     INFO request method="GET" to="http://127.0.0.1:[PORT]/.well-known/agent-card.json" bytes=0
+     INFO answer status=200 bytes=431
+     INFO card fetched interfaces=2
+     INFO interface chosen binding="http+json" url=http://127.0.0.1:[PORT]/rest version=1.0 source="card"
+     INFO message is sent operation=[ID] message_id=[ID] attempt=1
+     INFO request method="POST" to="http://127.0.0.1:[PORT]/rest/message:send" bytes=112
+     INFO answer status=200 bytes=105
+    "#);
+    insta::assert_snapshot!(ids_hidden(&second.to_string()), @r#"
+    exit 0
+    ------- stdout -------
+    hi
+    ------- stderr -------
+     INFO card is known fresh_until="2026-12-01T09:35:00.000000Z"
+     INFO interface chosen binding="http+json" url=http://127.0.0.1:[PORT]/rest version=1.0 source="card"
+     INFO message is sent operation=[ID] message_id=[ID] attempt=1
+     INFO request method="POST" to="http://127.0.0.1:[PORT]/rest/message:send" bytes=112
+     INFO answer status=200 bytes=105
+    "#);
+    for run in [&first, &second, &all] {
+        for hidden in ["s3cret", "k3y-k3y", "echo"] {
+            assert!(!run.stderr.contains(hidden), "{run}");
+        }
+    }
+}
+
+#[test]
+fn what_is_sent_in_another_way_than_it_seems_is_said() {
+    let agent = EchoAgent::start();
+    let world = world_with(&agent.url());
+    world.file("a.txt", "sunny");
+
+    let by_address = world.missive(["send", "py", "echo hi", "--file", "a.txt"]);
+
+    insta::assert_snapshot!(by_address.stderr, @"note: --file sent the address of the file; --file-bytes sends its content");
+    insta::assert_snapshot!(world.missive(["send", "py", ""]), @r"
+    exit 64
+    ------- stderr -------
+    missive: there is nothing to send: the message is empty
+    hint: see `missive send --help`
+    ");
 }

@@ -9,13 +9,15 @@ fn without_a_command_it_says_where_the_commands_are() {
     exit 64
     ------- stderr -------
     missive: a command is missing
-    hint: `missive --help` lists the commands; `missive demo` shows them at work
+    hint: commands are agent, send, retry, task, events, log, projection, doctor, demo, completion
+    hint: `missive --help` explains them; `missive demo` shows them at work
     ");
     insta::assert_snapshot!(TestWorld::new().missive(["agent"]), @r"
     exit 64
     ------- stderr -------
     missive: a command is missing
-    hint: `missive agent --help` lists the commands
+    hint: commands are add, list, show, inspect, refresh, rename, remove
+    hint: `missive agent --help` explains them
     ");
 }
 

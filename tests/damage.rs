@@ -342,7 +342,7 @@ fn a_log_that_is_gone_is_missed() {
     insta::assert_snapshot!(world.missive(["doctor"]).without_sizes(), @r"
     exit 79
     ------- stdout -------
-    pass  configuration  no file; the defaults hold
+    pass  configuration  no file at missive/config.toml; the defaults hold
     pass  state          missive/profiles/default is not there yet
     pass  space          [N] MiB free
     fail  log            the log is gone: the log that ended at 3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665:9:fb7fdced363b2393a261d1b987d6d992e5b53a592f98876086e20ec287202bd9 is gone

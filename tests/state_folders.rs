@@ -130,7 +130,7 @@ fn a_home_on_a_read_only_file_system_is_refused_with_what_to_do() {
     missive: the log's folder cannot be used (`missive/profiles/default/log`)
     caused by: Read-only file system (os error 30)
     hint: the file system is read-only, and missive takes a lock even to read: mount it writable, or copy the folder and set MISSIVE_HOME to the copy
-    pass  configuration  no file; the defaults hold
+    pass  configuration  no file at missive/config.toml; the defaults hold
     fail  state          `missive/profiles/default` cannot be used: Read-only file system (os error 30)
                          hint: the file system is read-only, and missive takes a lock even to read: mount it writable, or copy the folder and set MISSIVE_HOME to the copy
     fail  log            the log's folder cannot be used (`missive/profiles/default/log`): Read-only file system (os error 30)

@@ -128,7 +128,7 @@ fn variable(name: &str, named_by: &str, environment: &Environment<'_>) -> Result
         } else {
             format!("the variable that {named_by} names is not set")
         };
-        return Err(unresolved(shown));
+        return Err(unresolved(shown).hint("set it in the environment of the command"));
     };
     let text = value.into_string().unwrap_or_default();
     if text.is_empty() || text.chars().any(char::is_control) {

@@ -70,6 +70,25 @@ impl Failure {
         self
     }
 
+    /// Of the causes below the one that says this, only the innermost is kept: between them are the
+    /// layers of the transport, which tell a user nothing.
+    pub(crate) fn without_layers_below(mut self, said: Option<&str>) -> Self {
+        let Some(said) = said else { return self };
+        let kept = if self.message == said {
+            0
+        } else {
+            match self.sources.iter().position(|source| source == said) {
+                Some(at) => at + 1,
+                None => return self,
+            }
+        };
+        let layers = self.sources.len().saturating_sub(1);
+        if kept < layers {
+            self.sources.drain(kept..layers);
+        }
+        self
+    }
+
     /// Adds what the user can do about it.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());

@@ -6,6 +6,9 @@
 /// Words longer than this are not compared: nobody mistypes those, and the cost is quadratic.
 const WORD_CHARS_MAX: usize = 128;
 
+/// A list of choices ends when it is longer than this.
+const LIST_CHARS_MAX: usize = 100;
+
 /// The choice that needs the fewest edits to get from `typed`, if it is near enough to be what the
 /// user meant. The first one wins among equals.
 pub(crate) fn nearest<'a>(
@@ -37,9 +40,15 @@ pub(crate) fn hint(typed: &str, noun: &str, choices: &[&str]) -> Option<String> 
     if let Some(near) = nearest(typed, choices.iter().copied()) {
         return Some(format!("did you mean `{near}`?"));
     }
+    let mut chars = 0;
     let shown: Vec<String> = choices
         .iter()
         .take(12)
+        .take_while(|choice| {
+            let fits = chars < LIST_CHARS_MAX;
+            chars += choice.chars().count();
+            fits
+        })
         .map(|choice| format!("`{choice}`"))
         .collect();
     let (last, first) = shown.split_last()?;

@@ -39,7 +39,7 @@ pub(crate) enum Agent {
   missive agent refresh weather --timeout 5s")]
     Refresh(Named),
 
-    /// Give an agent another alias; its history stays
+    /// Give an agent another alias; the new one finds its whole history
     #[command(after_help = "Examples:
   missive agent rename weather forecast")]
     Rename(Rename),

@@ -10,7 +10,12 @@ pub(crate) enum Events {
     #[command(after_help = "Examples:
   missive events list --limit 20
   missive events list --agent weather --type 'a2a.send.*' --since 2026-12-01T00:00:00Z
-  missive events list --context c-9 --ndjson | jq .data.event.type")]
+  missive events list --context c-9 --ndjson | jq .data.event.type
+
+A request names its operation, and --operation ID lists all that belongs to it. Who was told what, when:
+  missive events list --type a2a.send.requested --ndjson | jq -r '.data.event | [.timestamp, .agent,
+    (.payloads[] | select(.role == \"request\") | .text // \"\" | fromjson? | (.params.message // .message)
+     .parts | map(.text // \"(no text)\") | join(\" \"))] | @tsv'")]
     List(List),
 
     /// Show one event with its payloads
@@ -167,7 +172,8 @@ pub(crate) enum Log {
   missive log head > /mnt/elsewhere/head.txt")]
     Head,
 
-    /// Accept a log that lost or changed events, for good and on the record
+    /// Accept a log that lost or changed events, for good and on the record. The places of what was lost
+    /// stay empty for ever, and every later verification names them: look for a backup first
     #[command(
         name = "re-anchor",
         after_help = "Examples:

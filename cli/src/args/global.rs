@@ -30,7 +30,7 @@ pub(crate) struct Globals {
     #[arg(long, global = true)]
     pub(crate) no_color: bool,
 
-    /// Read this configuration file
+    /// Read this configuration file; docs/configuration.md says what it holds and where else it is looked for
     #[arg(long, global = true, value_name = "PATH")]
     pub(crate) config: Option<PathBuf>,
 

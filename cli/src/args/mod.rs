@@ -67,8 +67,11 @@ pub(crate) enum Command {
   missive send planner --json-part '{\"budget\": 1200}' --wait --json
   missive send http://127.0.0.1:7101 'echo hi' --bearer-token-env PY_TOKEN
 
-Exit codes: 0 done, 80 failed, 81 canceled, 83 input required, 84 auth required, 85 rejected,
-86 not known whether it arrived (see `missive doctor` and `missive retry`).")]
+Exit codes: 0 done, 80 failed, 81 canceled, 82 the time ran out, 83 input required, 84 auth required,
+85 rejected, 86 not known whether it arrived (see `missive doctor` and `missive retry`).
+
+A file that comes back is shown by its name. Its bytes are in the task that the log keeps:
+  missive task get t-1 --json | jq -r '.data.task.raw.artifacts[0].parts[0].raw' | base64 -d > FILE")]
     Send(Box<send::Send>),
 
     /// Find out what became of an operation that a crash or a cut connection left in doubt
@@ -129,6 +132,7 @@ Exit codes: 0 done, 80 failed, 81 canceled, 83 input required, 84 auth required,
 
     /// Print a completion script
     #[command(after_help = "Examples:
+  mkdir -p ~/.local/share/bash-completion/completions
   missive completion bash > ~/.local/share/bash-completion/completions/missive
   missive completion zsh > ~/.zfunc/_missive
   missive completion fish > ~/.config/fish/completions/missive.fish")]
@@ -184,11 +188,11 @@ pub(crate) fn tree() -> clap::Command {
 /// Parses the words of the process, the program's name first.
 pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, usage::NotACommand> {
     let mut tree = tree();
-    let path = path(&tree, &arguments);
+    let (path, below) = path(&tree, &arguments);
     let arguments = global::hoist(arguments);
     let matches = tree.try_get_matches_from_mut(arguments);
     let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches));
-    let cli = parsed.map_err(|error| usage::explain(&error, &path))?;
+    let cli = parsed.map_err(|error| usage::explain(&error, &path, &below))?;
     // clap sees a conflict of global flags only where both stand on the same side.
     if cli.globals.json && cli.globals.ndjson {
         let failure = Failure::usage("--json cannot be used together with --ndjson");
@@ -199,8 +203,8 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, usage::NotACommand>
     Ok(cli)
 }
 
-/// The command that the words name, as far as they do: `missive agent add`.
-fn path(tree: &clap::Command, arguments: &[OsString]) -> String {
+/// The command that the words name, as far as they do: `missive agent add`; and what it is followed by.
+fn path(tree: &clap::Command, arguments: &[OsString]) -> (String, Vec<String>) {
     let mut path = vec![tree.get_name()];
     let mut place = tree;
     for word in arguments.iter().skip(1).take_while(|word| *word != "--") {
@@ -209,7 +213,10 @@ fn path(tree: &clap::Command, arguments: &[OsString]) -> String {
             place = below;
         }
     }
-    path.join(" ")
+    let below = place
+        .get_subcommands()
+        .map(|below| below.get_name().to_owned());
+    (path.join(" "), below.collect())
 }
 
 /// The text of `docs/cli.md`: the help of every command.

@@ -127,7 +127,7 @@ impl clap::Args for Parts {
                 many("file")
                     .value_name("PATH")
                     .value_parser(clap::value_parser!(PathBuf))
-                    .help("A part that refers to a local file by its file:// URL (repeat)"),
+                    .help("A part that holds the file:// address of a local file, not its content: only an agent on this machine can read it (repeat)"),
             )
             .arg(
                 many("file-bytes")
@@ -195,6 +195,11 @@ impl clap::FromArgMatches for Parts {
             return Err(wrong(
                 "there is nothing to send: no message, no --stdin, no part, no file",
             ));
+        }
+        let is_empty =
+            |part: &Part| matches!(&part.source, Source::Message(text) if text.is_empty());
+        if parts.iter().all(|(_, part)| is_empty(part)) {
+            return Err(wrong("there is nothing to send: the message is empty"));
         }
         Ok(Self(parts.into_iter().map(|(_, part)| part).collect()))
     }

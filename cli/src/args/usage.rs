@@ -19,8 +19,9 @@ pub(crate) enum NotACommand {
 /// Flags whose values are never repeated in an error.
 const SECRETIVE: [&str; 3] = ["--header", "--bearer-token-env", "--service-param"];
 
-/// Sorts clap's outcomes into help and usage errors. `path` is the command that was meant.
-pub(crate) fn explain(error: &clap::Error, path: &str) -> NotACommand {
+/// Sorts clap's outcomes into help and usage errors. `path` is the command that was meant, `below` are its
+/// subcommands.
+pub(crate) fn explain(error: &clap::Error, path: &str, below: &[String]) -> NotACommand {
     if matches!(
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
@@ -31,7 +32,8 @@ pub(crate) fn explain(error: &clap::Error, path: &str) -> NotACommand {
         return NotACommand::Wrong(
             Failure::usage("a command is missing")
                 .detail("missing_command")
-                .hint(format!("`{path} --help` lists the commands{}", tour(path))),
+                .hint(format!("commands are {}", below.join(", ")))
+                .hint(format!("`{path} --help` explains them{}", tour(path))),
         );
     }
     let failure = Failure::usage(message(error)).detail(detail(error.kind()));

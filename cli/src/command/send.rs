@@ -50,6 +50,9 @@ async fn perform(
     let report = &done.report;
     remark(output, &report.agent, &report.answer, done.exit);
     tell_files(output, &report.answer, report.sequence);
+    if command.parts.iter().any(|part| part.source == "file") {
+        output.note("note: --file sent the address of the file; --file-bytes sends its content");
+    }
     Ok(wish.exit(done.exit))
 }
 

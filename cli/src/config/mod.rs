@@ -73,8 +73,13 @@ fn find(
             }
         }
     }
-    let path = Folders::of(environment)?.config.join("config.toml");
+    let path = usual(environment)?;
     Ok(is_there(&path)?.then_some(path))
+}
+
+/// Where the user's own file would be.
+pub(crate) fn usual(environment: &Environment<'_>) -> Result<PathBuf, Failure> {
+    Ok(Folders::of(environment)?.config.join("config.toml"))
 }
 
 fn is_there(path: &Path) -> Result<bool, Failure> {

@@ -165,9 +165,7 @@ fn agent(
     mut table: Table<'_>,
     auth_refs: &BTreeMap<String, AuthRef>,
 ) -> Result<AgentSeed, Failure> {
-    let Some(url) = table.text("url")? else {
-        return Err(missing(&table, "url"));
-    };
+    let url = table.text("url")?;
     let mut interfaces = Vec::new();
     for (name, url, at) in table.pairs("interfaces")?.unwrap_or_default() {
         match binding(&name) {
@@ -187,26 +185,29 @@ fn agent(
         let failure = table.refused("auth_ref", &format!("there is no [auth_refs.{name}]"));
         return Err(failure.hint_if(crate::suggest::hint(name, "auth_ref", &known)));
     }
-    let seed = AgentSeed {
-        url,
+    let binding_preference = table
+        .list("binding_preference", binding)?
+        .unwrap_or_default();
+    let tags = table
+        .list("tags", |text| value::name(text).map(str::to_owned))?
+        .unwrap_or_default();
+    let notes = table.text("notes")?;
+    let metadata = table.pairs("metadata")?.unwrap_or_default();
+    let absent = missing(&table, "url").hint("url = \"https://agent.example\"");
+    // Another name for the URL is the usual mistake, so unknown keys come first.
+    table.finish()?;
+    Ok(AgentSeed {
+        url: url.ok_or(absent)?,
         interfaces,
-        binding_preference: table
-            .list("binding_preference", binding)?
-            .unwrap_or_default(),
+        binding_preference,
         auth_ref,
-        tags: table
-            .list("tags", |text| value::name(text).map(str::to_owned))?
-            .unwrap_or_default(),
-        notes: table.text("notes")?,
-        metadata: table
-            .pairs("metadata")?
-            .unwrap_or_default()
+        tags,
+        notes,
+        metadata: metadata
             .into_iter()
             .map(|(name, text, _)| (name, text))
             .collect(),
-    };
-    table.finish()?;
-    Ok(seed)
+    })
 }
 
 /// Keys that people use for the secret itself.
@@ -246,7 +247,7 @@ fn auth_ref(mut table: Table<'_>) -> Result<AuthRef, Failure> {
             (None, _) => return Err(missing(&table, "service")),
             (_, None) => return Err(missing(&table, "account")),
         },
-        None => return Err(missing(&table, "kind")),
+        None => return Err(missing(&table, "kind").hint("kind = \"env\", env = \"NAME\"")),
     };
     let header = table.parsed("header", |text| {
         format!("{text}: x")
@@ -315,7 +316,7 @@ fn adapter(mut table: Table<'_>) -> Result<Adapter, Failure> {
                 None => return Err(missing(&table, "folder")),
             }
         }
-        None => return Err(missing(&table, "kind")),
+        None => return Err(missing(&table, "kind").hint("kind = \"stdio\" or \"file-drop\"")),
     };
     table.finish()?;
     Ok(adapter)

@@ -81,6 +81,26 @@ fn a_full_file_says_everything_there_is_to_say() {
 }
 
 #[test]
+fn the_example_of_the_document_is_a_file_that_is_read() {
+    let page = include_str!("../../../docs/configuration.md");
+    let example = page.split("```toml\n").nth(1).unwrap();
+    let example = example.split("```").next().unwrap();
+
+    let config = parsed(example).unwrap();
+
+    assert_eq!(config.default_profile.as_deref(), Some("work"));
+    let seed = config.agents.get("crm").unwrap();
+    assert_eq!(
+        (&*seed.url, seed.auth_ref.as_deref()),
+        ("https://crm.example", Some("crm"))
+    );
+    let (slow, other) = (config.qos_of("slow"), config.qos_of("work"));
+    let total = [slow, other].map(|qos| qos.total_timeout.map(|time| time.as_secs()));
+    assert_eq!(total, [Some(7200), Some(600)]);
+    assert_eq!(slow.connect_timeout.as_secs(), 3);
+}
+
+#[test]
 fn an_unknown_key_is_named_with_file_line_and_nearest_valid_key() {
     insta::assert_snapshot!(refused("\n[qos]\nconect_timeout = \"3s\""), @r"
     missive: c.toml:4: unknown key `qos.conect_timeout`
@@ -106,7 +126,15 @@ fn a_wrong_value_is_named_with_its_line_and_what_is_valid() {
     ");
     insta::assert_snapshot!(refused("[protocol]\nbinding_preference = [\n\"grpc\",\n\"soap\"]"), @"missive: c.toml:5: `protocol.binding_preference`: `soap` is not a binding; they are http+json, json-rpc and grpc");
     insta::assert_snapshot!(refused("[agents.Ada]\nurl = \"http://h\""), @"missive: c.toml:2: `agents.Ada`: a name has 1 to 63 of the characters a-z, 0-9, `.`, `_` and `-`, and starts with a letter or a digit");
-    insta::assert_snapshot!(refused("[agents.ada]\nnotes = \"n\""), @"missive: c.toml:2: `agents.ada.url` is missing");
+    insta::assert_snapshot!(refused("[agents.ada]\nnotes = \"n\""), @r#"
+    missive: c.toml:2: `agents.ada.url` is missing
+    hint: url = "https://agent.example"
+    "#);
+    insta::assert_snapshot!(refused("[agents.ada]\nbase_url = \"http://h\""), @r"
+    missive: c.toml:3: unknown key `agents.ada.base_url`
+    hint: known keys are `auth_ref`, `binding_preference`, `interfaces`, `metadata`, `notes`, `tags` and `url`
+    ");
+    insta::assert_snapshot!(refused("[qos]\ntotal_timeout = 5"), @r#"missive: c.toml:3: `qos.total_timeout` must be a time such as "30s", and is an integer here"#);
     insta::assert_snapshot!(refused("[agents.ada]\nurl = \"http://h\"\nauth_ref = \"crn\"\n[auth_refs.crm]\nkind = \"env\"\nenv = \"X\""), @r"
     missive: c.toml:4: `agents.ada.auth_ref`: there is no [auth_refs.crn]
     hint: did you mean `crm`?

@@ -264,7 +264,12 @@ impl<'a> Table<'a> {
 
     /// A time such as `"30s"`.
     pub(crate) fn duration(&mut self, key: &'static str) -> Result<Option<Duration>, Failure> {
-        self.parsed(key, value::duration)
+        match self.value(key) {
+            Some(value) if value.get_ref().as_str().is_none() => {
+                Err(self.wrong(key, value, "a time such as \"30s\""))
+            }
+            Some(_) | None => self.parsed(key, value::duration),
+        }
     }
 
     /// An error about the value of a key.
@@ -296,8 +301,13 @@ impl<'a> Table<'a> {
 
     fn wrong(&self, key: &str, value: &Value<'_>, wanted: &str) -> Failure {
         let found = value.get_ref().type_str();
+        let article = if found.starts_with(['a', 'i']) {
+            "an"
+        } else {
+            "a"
+        };
         let what = format!(
-            "`{}` must be {wanted}, and is a {found} here",
+            "`{}` must be {wanted}, and is {article} {found} here",
             self.name(key)
         );
         self.source.error(&value.span(), &what)

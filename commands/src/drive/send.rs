@@ -422,7 +422,7 @@ impl<L: Log> Missive<L> {
         let links = intent.links();
         let intent = self.intend(course, &intent).await?;
         let attempt = outgoing.attempt;
-        tracing::info!(%operation, message = %outgoing.message_id, attempt, "message is sent");
+        tracing::info!(%operation, message_id = %outgoing.message_id, attempt, "message is sent");
         let sent = Sent::default();
         let asking = ask(
             self.calls(),

@@ -71,6 +71,12 @@ impl<'a> Told<'a> {
         word(self.agent.as_deref().unwrap_or("AGENT"))
     }
 
+    fn is_url(&self) -> bool {
+        self.agent
+            .as_deref()
+            .is_some_and(|agent| agent.contains("://"))
+    }
+
     fn refused(&self, refusal: &Refusal) -> Failure {
         let failure = Failure::from_error(refusal.exit(), refusal);
         let failure = failure.detail(refusal.detail());
@@ -84,7 +90,10 @@ impl<'a> Told<'a> {
             Some(who_was_meant(alias, nearest, known, renamed_to.as_ref()))
         } else if let Refusal::NoAuthRef { name, known } = refusal {
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            suggest::hint(name, "reference", &known)
+            let hint = suggest::hint(name, "reference", &known);
+            Some(hint.unwrap_or_else(|| {
+                format!("docs/configuration.md shows how to write [auth_refs.{name}]")
+            }))
         } else if let Refusal::NoInterface(why) = refusal {
             self.about_interfaces(why)
         } else {
@@ -95,8 +104,14 @@ impl<'a> Told<'a> {
 
     fn about_interfaces(&self, why: &NoChoice) -> Option<String> {
         match why {
+            NoChoice::NothingFits { .. } if self.is_url() => Some(format!(
+                "after `missive agent add ALIAS {}`, `missive agent inspect ALIAS` shows every interface and \
+                 why it is not taken; missive speaks http+json and json-rpc",
+                self.agent()
+            )),
             NoChoice::NothingFits { .. } => Some(format!(
-                "`missive agent inspect {}` shows every interface and why it is not taken",
+                "`missive agent inspect {}` shows every interface and why it is not taken; missive speaks \
+                 http+json and json-rpc",
                 self.agent()
             )),
             NoChoice::WrongHost { .. } | NoChoice::Nothing => Some(
@@ -104,7 +119,8 @@ impl<'a> Told<'a> {
                  BINDING=URL`"
                     .to_owned(),
             ),
-            NoChoice::OnlyOldVersions { .. } | NoChoice::NotSpoken { .. } => None,
+            NoChoice::NotSpoken { .. } => Some("this version speaks A2A 1.0".to_owned()),
+            NoChoice::OnlyOldVersions { .. } => None,
         }
     }
 
@@ -197,18 +213,27 @@ impl<'a> Told<'a> {
                 let source = cause
                     .as_ref()
                     .map(|cause| -> &dyn std::error::Error { cause });
-                about_card(failure.caused_by(source), &error)
+                let said = cause.as_ref().map(ToString::to_string);
+                let failure = failure.caused_by(source);
+                about_card(failure.without_layers_below(said.as_deref()), &error)
             }
             Broke::Peer { ref error, .. } => {
                 about_peer(detailed(Failure::from_error(exit, &broke)), error)
             }
             Broke::NotSent { ref error, .. } | Broke::NoAnswer { ref error, .. } => {
                 let failure = detailed(Failure::from_error(exit, &broke));
+                let failure = failure.without_layers_below(Some(&error.to_string()));
                 failure.hint_if(about_call(error.kind))
             }
-            Broke::InDoubt { ref operation, .. } => {
+            Broke::InDoubt {
+                ref operation,
+                ref error,
+            } => {
                 let failure = detailed(Failure::from_error(exit, &broke));
-                in_doubt(failure, operation)
+                in_doubt(
+                    failure.without_layers_below(Some(&error.to_string())),
+                    operation,
+                )
             }
             Broke::StillInDoubt { ref operation, .. } => {
                 let failure = detailed(Failure::from_error(exit, &broke));
@@ -320,7 +345,8 @@ fn in_doubt(failure: Failure, operation: &OperationId) -> Failure {
 /// How to follow a task that goes on at the agent.
 pub(crate) fn follow(task: &str) -> String {
     format!(
-        "the task goes on at the agent; `missive task get {}` shows what the log knows of it",
+        "the task goes on at the agent, and this version cannot ask for it again: `missive task get {}` shows \
+         what the log knows, and `send --wait` waits from the start",
         word(task)
     )
 }
@@ -334,9 +360,11 @@ fn about_call(kind: CallErrorKind) -> Option<String> {
         CallErrorKind::ConnectTimeout
         | CallErrorKind::FirstByteTimeout
         | CallErrorKind::IdleTimeout => "the timeouts are in [qos] of the configuration",
+        CallErrorKind::Tls => {
+            "if plain http is spoken there, the address begins with http://; else look at the certificate"
+        }
         CallErrorKind::AnswerTooLarge => "raise `max_response_bytes` in [qos]",
-        CallErrorKind::Tls
-        | CallErrorKind::ConnectionLost
+        CallErrorKind::ConnectionLost
         | CallErrorKind::AnswerCut
         | CallErrorKind::BadHttp
         | CallErrorKind::RequestTooLarge
@@ -355,10 +383,44 @@ fn about_peer(mut failure: Failure, error: &PeerError) -> Failure {
     ) {
         failure = failure.hint(CREDENTIALS);
     }
+    if let Some(hint) = of_kind(error.kind) {
+        failure = failure.hint(hint);
+    }
     match error.retry_after {
         Some(RetryAfter::Seconds(seconds)) => {
             failure.hint(format!("the agent asks to come back after {seconds} s"))
         }
         Some(RetryAfter::At(_)) | None => failure,
+    }
+}
+
+/// What an A2A error asks of whoever typed the command.
+fn of_kind(kind: ErrorKind) -> Option<&'static str> {
+    match kind {
+        ErrorKind::ContentTypeNotSupported => {
+            Some("`missive agent inspect ALIAS` shows which media types the agent takes")
+        }
+        ErrorKind::TaskNotFound => {
+            Some("the agent does not know the task (any more): leave --task out to open a new one")
+        }
+        ErrorKind::UnsupportedOperation => {
+            Some("if the task is over, leave --task out to open a new one in the same --context")
+        }
+        ErrorKind::TaskNotCancelable
+        | ErrorKind::PushNotificationNotSupported
+        | ErrorKind::InvalidAgentResponse
+        | ErrorKind::ExtendedAgentCardNotConfigured
+        | ErrorKind::ExtensionSupportRequired
+        | ErrorKind::VersionNotSupported
+        | ErrorKind::ParseError
+        | ErrorKind::InvalidRequest
+        | ErrorKind::MethodNotFound
+        | ErrorKind::InvalidParams
+        | ErrorKind::Internal
+        | ErrorKind::Other
+        | ErrorKind::Unauthenticated
+        | ErrorKind::Forbidden
+        | ErrorKind::RateLimited
+        | ErrorKind::HttpStatus => None,
     }
 }

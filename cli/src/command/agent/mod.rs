@@ -78,6 +78,15 @@ async fn add(command: &Add, setting: &Setting<'_>, output: &mut Output) -> Resul
             let done = missive.agent_add(&wanted).await;
             let done = acting::concluded(&missive, output, &told, done)?;
             output.report(&Shown(Kind::AgentAdd, done.report)).await?;
+            let interfaces = wanted.interfaces.iter().map(|(binding, _)| binding);
+            if interfaces
+                .chain(&wanted.binding_preference)
+                .any(|one| *one == Binding::Grpc)
+            {
+                output.note(
+                    "note: gRPC is not spoken yet: `grpc` is kept, and passed over until then",
+                );
+            }
             Ok(Exit::Done)
         })
         .await

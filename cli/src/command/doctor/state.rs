@@ -1,7 +1,7 @@
 //! What missive stands on: its configuration, its folders, the disk.
 
 use super::{Check, Setting};
-use crate::environment::shown;
+use crate::environment::{Environment, shown};
 use crate::failure::Failure;
 use missive_commands::Exit;
 use rustix::fs::{Access, access, statvfs};
@@ -17,7 +17,10 @@ const FREE_BYTES_FAIL: u64 = 1 << 20;
 pub(super) fn configuration(setting: &Setting<'_>) -> Check {
     let summary = match &setting.file {
         Some(file) => shown(file),
-        None => "no file; the defaults hold".to_owned(),
+        None => match crate::config::usual(&Environment::of_process()) {
+            Ok(usual) => format!("no file at {}; the defaults hold", shown(&usual)),
+            Err(_) => "no file; the defaults hold".to_owned(),
+        },
     };
     Check::passed("configuration", summary)
         .with(json!({"file": setting.file, "profile": setting.profile}))

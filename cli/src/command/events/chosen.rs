@@ -178,12 +178,14 @@ fn unknown_operation(filter: &Filter, views: &Views) -> Result<Option<Failure>, 
     if views.last_of_operation(operation)?.is_some() {
         return Ok(None);
     }
-    Ok(Some(unknown(
+    let unknown = unknown(
         "event has the operation",
         "operation",
         operation.as_str(),
         &[],
-    )))
+    );
+    let hint = "`missive events list --type 'a2a.*.requested'` shows the operation of each request";
+    Ok(Some(unknown.hint(hint)))
 }
 
 /// Places from the indexes, page by page.

@@ -3,7 +3,7 @@
 use crate::command::seconds;
 use crate::open::Session;
 use crate::render::{Kind, Lines, Page, Report, Tint};
-use missive_log::event::Seq;
+use missive_log::event::{EventKind, Seq};
 use missive_log::export::{Held, Shown, ShownEvent};
 use missive_log::{Event, Log as _, Opened, Record, Subject};
 use serde::Serialize;
@@ -108,12 +108,47 @@ pub(super) fn about(event: &Event) -> String {
             .map(|context| format!("context {context}")),
     );
     words.extend(links.task.as_ref().map(|task| format!("task {task}")));
-    if words.is_empty()
-        && let (Some(operation), Some(Subject::Operation(_))) = (&event.operation, &event.subject)
+    let is_named = asks(event) || words.is_empty();
+    if let (Some(operation), Some(Subject::Operation(_)), true) =
+        (&event.operation, &event.subject, is_named)
     {
         words.push(format!("operation {operation}"));
     }
+    words.extend(why(event).map(|why| format!("({why})")));
     words.join("  ")
+}
+
+/// Whether an operation begins with this event: one line of it names the operation, and not all.
+fn asks(event: &Event) -> bool {
+    let kind = event.kind.name();
+    kind == "a2a.send.requested" || kind == "a2a.call.requested"
+}
+
+/// The word for what went wrong.
+fn why(event: &Event) -> Option<&'static str> {
+    let failure = match &event.kind {
+        EventKind::CardFailed(facts) => facts.failure,
+        EventKind::SendFailed(facts) => facts.failure,
+        EventKind::SendInDoubt(facts) => facts.failure,
+        EventKind::CallFailed(facts) => facts.failure,
+        EventKind::LogCreated(_)
+        | EventKind::LogExported(_)
+        | EventKind::LogReanchored(_)
+        | EventKind::ActorSeen(_)
+        | EventKind::AgentAdded(_)
+        | EventKind::AgentRenamed(_)
+        | EventKind::AgentRemoved(_)
+        | EventKind::CardRequested(_)
+        | EventKind::CardFetched(_)
+        | EventKind::SendRequested(_)
+        | EventKind::SendResponded(_)
+        | EventKind::SendResolved(_)
+        | EventKind::CallRequested(_)
+        | EventKind::CallResponded(_)
+        | EventKind::TaskUpdated(_)
+        | EventKind::Unknown(_) => return None,
+    };
+    Some(failure.as_str())
 }
 
 /// Some events of a list.

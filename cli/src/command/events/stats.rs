@@ -1,7 +1,7 @@
 //! `missive events stats`: how much of what.
 
 use super::super::{Setting, no_log, seconds, warn_of_fault};
-use super::chosen::{Chosen, typed};
+use super::chosen::{Chosen, Indexed, typed};
 use super::list::tell_unreadable;
 use crate::args::events::Filter as Args;
 use crate::failure::Failure;
@@ -9,8 +9,8 @@ use crate::open::Session;
 use crate::render::{Kind, Output, Page, Report};
 use missive_commands::Exit;
 use missive_log::Log as _;
-use missive_log::event::{Event, Seq};
-use missive_projections::{Filter, SELECT_MAX, Views, ViewsError};
+use missive_log::event::{Alias, Event, Seq, Subject};
+use missive_projections::{Filter, KindPattern, SELECT_MAX, Views, ViewsError};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -36,7 +36,16 @@ async fn stats(
     let progress = output.progress("counting");
     let mut counts = Counts::default();
     if typed(filter).is_empty() {
-        let counted = session.views().and_then(|views| counts.add_all(&views));
+        let seeds = setting
+            .config
+            .agents
+            .keys()
+            .filter_map(|alias| alias.parse().ok());
+        let removed = removed(session).await?;
+        let others: Vec<Alias> = seeds.chain(removed).collect();
+        let counted = session
+            .views()
+            .and_then(|views| counts.add_all(&views, &others));
         counted.map_err(|error| session.views_failure(&error))?;
         for place in [Seq(1), session.head().seq] {
             let records = session.log().pick(&[place]).await;
@@ -47,6 +56,17 @@ async fn stats(
         }
     } else {
         let mut chosen = Chosen::new(session, setting, filter, false).await?;
+        // Of a damaged log the aliases are those of their time.
+        let views = session.views().ok();
+        let present = |alias: &Alias| match (&filter.agent, &views) {
+            (Some(asked), _) => asked.to_string(),
+            (None, Some(views)) => views
+                .present_alias(alias)
+                .as_ref()
+                .unwrap_or(alias)
+                .to_string(),
+            (None, None) => alias.to_string(),
+        };
         loop {
             let records = chosen.page().await?;
             if records.is_empty() {
@@ -54,7 +74,7 @@ async fn stats(
             }
             for record in &records {
                 match record.decode() {
-                    Ok(event) => counts.add(&event),
+                    Ok(event) => counts.add(&event, &present),
                     Err(_) => chosen.unreadable += 1,
                 }
             }
@@ -79,6 +99,27 @@ async fn stats(
     Ok(Exit::Done)
 }
 
+/// Agents that were removed at some time.
+async fn removed(session: &Session) -> Result<Vec<Alias>, Failure> {
+    let filter = Filter {
+        kinds: vec![KindPattern::new("missive.agent.removed")],
+        ..Filter::default()
+    };
+    let places = session
+        .views()
+        .and_then(|views| Indexed::new(views, filter).page(SELECT_MAX));
+    let places = places.map_err(|error| session.views_failure(&error))?;
+    let records = session.log().pick(&places).await;
+    let records = records.map_err(|error| session.read_failure(error))?;
+    let events = records.iter().filter_map(|record| record.decode().ok());
+    Ok(events
+        .filter_map(|event| match event.subject {
+            Some(Subject::Agent(alias)) => Some(alias),
+            Some(_) | None => None,
+        })
+        .collect())
+}
+
 #[derive(Default)]
 struct Counts {
     count: u64,
@@ -89,11 +130,12 @@ struct Counts {
 }
 
 impl Counts {
-    fn add(&mut self, event: &Event) {
+    /// Agents are counted under the alias that they have now.
+    fn add(&mut self, event: &Event, present: &dyn Fn(&Alias) -> String) {
         self.count += 1;
         *self.kinds.entry(event.kind.name().to_owned()).or_default() += 1;
         if let Some(agent) = &event.links.agent {
-            *self.agents.entry(agent.to_string()).or_default() += 1;
+            *self.agents.entry(present(agent)).or_default() += 1;
         }
         self.frame(event);
     }
@@ -107,18 +149,23 @@ impl Counts {
         self.last = Some(place);
     }
 
-    /// All events at once. Agents are counted with what they did under former aliases.
-    fn add_all(&mut self, views: &Views) -> Result<(), ViewsError> {
+    /// All events at once. Agents are counted with what they did under former aliases, and `others` where
+    /// anything is known of them.
+    fn add_all(&mut self, views: &Views, others: &[Alias]) -> Result<(), ViewsError> {
         for (kind, count) in views.kinds()? {
             self.count += count;
             self.kinds.insert(kind, count);
         }
-        for agent in views.agents()? {
+        let registered = views.agents()?.into_iter().map(|agent| agent.alias);
+        for alias in registered.chain(others.iter().cloned()) {
+            if self.agents.contains_key(alias.as_str()) {
+                continue;
+            }
             let filter = Filter {
-                agent: Some(agent.alias.clone()),
+                agent: Some(alias.clone()),
                 ..Filter::default()
             };
-            let mut places = super::chosen::Indexed::new(views.clone(), filter);
+            let mut places = Indexed::new(views.clone(), filter);
             let mut count = 0;
             loop {
                 let page = places.page(SELECT_MAX)?;
@@ -127,7 +174,9 @@ impl Counts {
                 }
                 count += page.len() as u64;
             }
-            self.agents.insert(agent.alias.to_string(), count);
+            if count > 0 {
+                self.agents.insert(alias.to_string(), count);
+            }
         }
         Ok(())
     }
