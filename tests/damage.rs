@@ -195,7 +195,7 @@ fn a_log_that_lost_its_end_warns_refuses_and_goes_on_when_it_is_told_to() {
     insta::assert_snapshot!(world.missive(["doctor"]).without_sizes(), @r"
     exit 79
     ------- stdout -------
-    pass  configuration  no file; the defaults hold
+    pass  configuration  no file at missive/config.toml; the defaults hold
     pass  state          missive/profiles/default
     pass  space          [N] MiB free
     fail  log            the log does not verify: events 10 to 11 are missing: the log ends at 9
