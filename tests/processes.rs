@@ -61,6 +61,39 @@ fn a_storm_on_an_empty_home_makes_one_log_that_holds_everything() {
 }
 
 #[test]
+fn of_many_that_take_one_name_at_once_one_gets_it() {
+    let world = TestWorld::new();
+    recorded(&world);
+    for round in 0..3 {
+        let begun: Vec<Child> = (0..8)
+            .map(|number| {
+                let (name, url) = (
+                    format!("name-{round}"),
+                    format!("http://127.0.0.1:{}", 9 + number),
+                );
+                let add = ["agent", "add", &name, &url];
+                unseeded(&world, &add).spawn().unwrap()
+            })
+            .collect();
+        let ends: Vec<_> = begun
+            .into_iter()
+            .map(|child| world.ended(child).code)
+            .collect();
+
+        assert_eq!(
+            ends.iter().filter(|code| **code == Some(0)).count(),
+            1,
+            "{ends:?}"
+        );
+        assert_eq!(
+            ends.iter().filter(|code| **code == Some(64)).count(),
+            7,
+            "{ends:?}"
+        );
+    }
+}
+
+#[test]
 fn eight_processes_append_while_their_host_is_killed_and_nothing_is_lost() {
     let world = TestWorld::new();
     recorded(&world);

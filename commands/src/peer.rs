@@ -144,8 +144,9 @@ pub fn resolve(views: &Views, config: &Config, target: &Target) -> Result<Peer, 
             })
         }
         Target::Alias(alias) => {
+            // Before the agent itself, so that what is read of it is not older than the condition.
+            let last = views.last_of(&Subject::Agent(alias.clone()))?;
             if let Some(agent) = views.agent(alias)? {
-                let last = views.last_of(&Subject::Agent(alias.clone()))?;
                 return Ok(registered(&agent, last)?);
             }
             match config.agents.get(alias.as_str()) {

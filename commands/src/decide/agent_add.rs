@@ -133,6 +133,8 @@ fn name(text: &str, what: &'static str) -> Result<Name, Refusal> {
 impl Decide for AgentAdd {
     fn decide(&self, views: &Views, moment: &Moment<'_>) -> Result<Decision, Undecided> {
         let facts = self.facts(moment)?;
+        let subject = Subject::Agent(self.alias.clone());
+        let expect = unchanged(views, subject.clone())?;
         let configured = moment.config.agents.contains_key(self.alias.as_str());
         if configured || views.agent(&self.alias)?.is_some() {
             return Err(Refusal::AliasTaken {
@@ -141,8 +143,6 @@ impl Decide for AgentAdd {
             }
             .into());
         }
-        let subject = Subject::Agent(self.alias.clone());
-        let expect = unchanged(views, subject.clone())?;
         let payloads = self.payloads(moment);
         let mut draft = moment.draft(subject, EventKind::AgentAdded(facts), payloads);
         draft.operation = Some(moment.ids.operation());

@@ -16,11 +16,11 @@ pub struct AgentRemove {
 
 impl Decide for AgentRemove {
     fn decide(&self, views: &Views, moment: &Moment<'_>) -> Result<Decision, Undecided> {
+        let subject = Subject::Agent(self.alias.clone());
+        let expect = unchanged(views, subject.clone())?;
         if views.agent(&self.alias)?.is_none() {
             return Err(not_ours(views, moment, &self.alias)?.into());
         }
-        let subject = Subject::Agent(self.alias.clone());
-        let expect = unchanged(views, subject.clone())?;
         let kind = EventKind::AgentRemoved(AgentRemoved {});
         let mut draft = moment.draft(subject, kind, Vec::new());
         draft.operation = Some(moment.ids.operation());

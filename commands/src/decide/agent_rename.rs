@@ -23,6 +23,10 @@ pub struct AgentRename {
 
 impl Decide for AgentRename {
     fn decide(&self, views: &Views, moment: &Moment<'_>) -> Result<Decision, Undecided> {
+        let expect = vec![
+            unchanged(views, Subject::Agent(self.old.clone()))?,
+            unchanged(views, Subject::Agent(self.new.clone()))?,
+        ];
         if views.agent(&self.old)?.is_none() {
             return Err(not_ours(views, moment, &self.old)?.into());
         }
@@ -34,10 +38,6 @@ impl Decide for AgentRename {
             }
             .into());
         }
-        let expect = vec![
-            unchanged(views, Subject::Agent(self.old.clone()))?,
-            unchanged(views, Subject::Agent(self.new.clone()))?,
-        ];
         let to = self.new.clone();
         let kind = EventKind::AgentRenamed(AgentRenamed { to });
         let operation = moment.ids.operation();

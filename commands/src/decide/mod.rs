@@ -120,6 +120,9 @@ where
 }
 
 /// The condition that the newest event of a subject is still the one that the views know.
+///
+/// To be taken before anything of the subject is read: each look at the views may see more of the log
+/// than the one before it, and what a decision rests on must not be older than its condition.
 pub(crate) fn unchanged(views: &Views, subject: Subject) -> Result<Expect, ViewsError> {
     let last = views.last_of(&subject)?;
     Ok(Expect::Unchanged { subject, last })

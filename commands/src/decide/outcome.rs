@@ -36,11 +36,12 @@ where
                 last: Some(self.last),
             }
         } else {
+            let expect = unchanged(views, subject)?;
             let open = views.outbox_of(self.operation)?;
             if open.iter().all(|open| open.seq != self.intent) {
                 return Err(Undecided::Superseded(self.operation.clone()));
             }
-            unchanged(views, subject)?
+            expect
         };
         Ok(Decision {
             expect: vec![expect],

@@ -124,6 +124,8 @@ impl<L: Log> Missive<L> {
     /// Finds the newest open intent of an operation, if it may be taken over.
     async fn case(&self, operation: &OperationId) -> Result<Case, CommandError> {
         let views = self.views();
+        // Before the rest, so that what is read of the operation is not older than the condition.
+        let last = views.last_of(&Subject::Operation(operation.clone()))?;
         let open = views.outbox_of(operation)?;
         // A doubt that was recorded is nobody's work any more, whether its process lives or not.
         let runs = |open: &Open| {
@@ -155,8 +157,7 @@ impl<L: Log> Missive<L> {
             }
             .into());
         };
-        let subject = Subject::Operation(operation.clone());
-        let last = views.last_of(&subject)?.unwrap_or(open.seq);
+        let last = last.unwrap_or(open.seq);
         Ok(Case {
             peer: self.peer_of(&views, &open)?,
             course: Course {
