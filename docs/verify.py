@@ -37,7 +37,7 @@ while set(row := next(rows, {"head": None})) != {"head"}:
             need(h("payload", salt, be64(len(content)), content).hex() == commitment, "another payload"); opened += 1
     for digest in digests: seq, link = seq + 1, h("link", link, digest); kept.discard(f"{log.hex()}:{seq}:{link.hex()}")
     need("gap" in row or row["link"] == link.hex(), "another link than the one recomputed")
-need(seq and row["head"] == {"log": log.hex(), "seq": seq, "link": link.hex()} and not next(rows, None), "no head, another head, or more after it")
+need(seq and row["head"] == {"log": log.hex(), "seq": seq, "link": link.hex()} and not any(True for _ in rows), "no head, another head, or more after it")
 need(not kept, f"the head kept elsewhere is not in this log: {' '.join(kept)}")
 if lost: print(f"{lost} events are lost, and a later event says so")
 print(f"ok {log.hex()}:{seq}:{link.hex()}", f"{seq - left_out - lost} events, {left_out} left out, {opened} payloads verified, {unopened} not opened",

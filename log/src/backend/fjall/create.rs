@@ -79,6 +79,7 @@ fn before_damage(
         super::folder::replace_file(&folder.fault(), &fault::encode(lacking))?;
     }
     let database = folder.finish_database(&beginning)?;
+    folder.leave_kept_journals_with(damaged)?;
     check_open(folder, ids, database, testimony, false)
 }
 
@@ -113,9 +114,12 @@ fn check_open(
         outside: Heard::of(folder, Some(head.log))?.outside,
         inside: testimony.inside,
     };
-    let fault = match noted_fault(folder)? {
-        Some(noted) => Some(noted),
-        None => check::against(&store, head, &testimony, clean),
+    let seen = check::against(&store, head, &testimony, clean);
+    let fault = match (noted_fault(folder)?, seen) {
+        // It has become shorter still: what was noted names an end that is no more.
+        (Some(IntegrityFault::Shorter { found, .. }), Some(seen)) if found != head => Some(seen),
+        (Some(noted), _) => Some(noted),
+        (None, seen) => seen,
     };
     if fault.is_none() {
         folder.drop_kept_journals()?;

@@ -138,13 +138,14 @@ impl LogFolder {
         Ok(path)
     }
 
-    /// A place beside for the successor of a database; what an earlier attempt left there is removed.
+    /// A place beside for the successor of a database. What an earlier attempt left is removed, also one
+    /// that was complete and died before `CURRENT` named it.
     pub(super) fn next_database(&self, database: &Path) -> io::Result<PathBuf> {
         let name = database.file_name().and_then(|name| name.to_str());
         let number = name.and_then(|name| name.strip_prefix("db-")?.parse::<u32>().ok());
-        let path = self
-            .root
-            .join(format!("db-{}.new", number.unwrap_or(0).saturating_add(1)));
+        let next = format!("db-{}", number.unwrap_or(0).saturating_add(1));
+        remove_folder(&self.root.join(&next))?;
+        let path = self.root.join(next + ".new");
         remove_folder(&path)?;
         Ok(path)
     }
@@ -215,6 +216,16 @@ impl LogFolder {
             let mut journals = journals.iter();
             journals.try_for_each(|(name, bytes)| fs::write(fresh.join(name), bytes))
         })
+    }
+
+    /// Puts that copy into the damaged database that it belongs to: what comes later has journals of its own.
+    pub(super) fn leave_kept_journals_with(&self, damaged: &Path) -> io::Result<()> {
+        let place = damaged.join("kept");
+        remove_folder(&place)?;
+        match fs::rename(self.kept(), place) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 
     /// Drops that copy, when the open has been checked.

@@ -33,12 +33,21 @@ pub(super) fn open_isolated(database: &Path) -> Result<Store, OpenError> {
 }
 
 /// fjall does not open: an error of the file system, another process, or damage that it noticed itself.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "fjall may report damage in new words"
+)]
 pub(super) fn refused(error: fjall::Error) -> OpenError {
     if matches!(error, fjall::Error::Locked) {
         return OpenError::Locked;
     }
-    let fjall::Error::Io(error) = error else {
-        return damaged_store(&error);
+    let error = match error {
+        fjall::Error::Io(error) | fjall::Error::Storage(fjall::LsmError::Io(error)) => error,
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "fjall may report damage in new words"
+        )]
+        other => return damaged_store(&other),
     };
     // What a cut or garbled file gives while it is being parsed, and what a missing one gives in a
     // database that was complete.
