@@ -63,7 +63,7 @@ async fn get(command: &TaskGet, session: &Session, output: &mut Output) -> Resul
         text: raw.as_ref().map(|raw| raw.facts.text()).unwrap_or_default(),
         artifacts: artifacts
             .into_iter()
-            .map(|artifact| Artifact {
+            .map(|artifact| KeptArtifact {
                 name: raw.as_ref().and_then(|raw| raw.name(&artifact.artifact)),
                 artifact_id: artifact.artifact.to_string(),
                 parts: artifact.parts,
@@ -234,7 +234,7 @@ struct Shown {
     #[serde(skip_serializing_if = "Option::is_none")]
     status_text: Option<String>,
     text: String,
-    artifacts: Vec<Artifact>,
+    artifacts: Vec<KeptArtifact>,
     history_count: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     protocol_version: Option<String>,
@@ -244,14 +244,14 @@ struct Shown {
 }
 
 #[derive(Serialize)]
-struct Artifact {
+struct KeptArtifact {
     artifact_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     parts: u32,
 }
 
-impl Artifact {
+impl KeptArtifact {
     /// In a few words.
     fn words(&self) -> String {
         let parts = match self.parts {
@@ -272,7 +272,7 @@ impl Report for TaskReport {
 
     fn human(&self, page: &mut Page) {
         let task = &self.task;
-        let artifacts: Vec<String> = task.artifacts.iter().map(Artifact::words).collect();
+        let artifacts: Vec<String> = task.artifacts.iter().map(KeptArtifact::words).collect();
         let history = match task.history_count {
             0 => String::new(),
             1 => "1 message".to_owned(),

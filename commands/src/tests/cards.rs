@@ -57,7 +57,7 @@ async fn calls_go_by_what_a_card_really_says_although_its_secrets_are_not_stored
     let posts = agent.peer().requests_to("POST", "/rpc");
     assert_eq!(posts.len(), 3);
     for post in posts {
-        assert_eq!(post.query_value("token").as_deref(), Some("abcdef1234"));
+        assert_eq!(post.query_value("token"), Some("abcdef1234"));
         assert_eq!(post.json()["params"]["tenant"], SECRET);
     }
     let cards = agent.peer().requests_to("GET", WELL_KNOWN);

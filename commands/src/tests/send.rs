@@ -175,7 +175,7 @@ async fn waiting_asks_for_the_task_until_it_ends() {
         .unwrap();
 
     assert_eq!(done.exit, Exit::Done);
-    assert_eq!(done.report.answer.state.as_deref(), Some("completed"));
+    assert_eq!(done.report.answer.state, Some("completed"));
     let kinds = world.kinds().await;
     let polls = kinds
         .iter()

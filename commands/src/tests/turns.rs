@@ -183,7 +183,7 @@ async fn waiting_ends_with_the_users_time_and_the_state_is_the_result() {
         .unwrap();
 
     assert_eq!(done.exit, Exit::Timeout);
-    assert_eq!(done.report.answer.state.as_deref(), Some("working"));
+    assert_eq!(done.report.answer.state, Some("working"));
     assert_eq!(world.newest().outbox().unwrap(), []);
 }
 
@@ -234,7 +234,7 @@ async fn a_look_that_fails_is_repeated_a_few_times_and_each_one_is_an_event() {
         .await
         .unwrap();
 
-    assert_eq!(done.report.answer.state.as_deref(), Some("completed"));
+    assert_eq!(done.report.answer.state, Some("completed"));
     let kinds = world.kinds().await;
     let failed = kinds
         .iter()

@@ -217,80 +217,77 @@ impl<'a> Told<'a> {
                 let failure = failure.caused_by(source);
                 about_card(failure.without_layers_below(said.as_deref()), &error)
             }
-            Broke::Peer { ref error, .. } => {
-                about_peer(detailed(Failure::from_error(exit, &broke)), error)
-            }
-            Broke::NotSent { ref error, .. } | Broke::NoAnswer { ref error, .. } => {
-                let failure = detailed(Failure::from_error(exit, &broke));
-                let failure = failure.without_layers_below(Some(&error.to_string()));
-                failure.hint_if(about_call(error.kind))
-            }
-            Broke::InDoubt {
-                ref operation,
-                ref error,
-            } => {
-                let failure = detailed(Failure::from_error(exit, &broke));
-                in_doubt(
-                    failure.without_layers_below(Some(&error.to_string())),
-                    operation,
-                )
-            }
-            Broke::StillInDoubt { ref operation, .. } => {
-                let failure = detailed(Failure::from_error(exit, &broke));
-                failure.hint(format!(
-                    "`missive retry {operation} --resend` sends it again with the same message id, which \
-                     a careful agent answers only once"
-                ))
-            }
-            Broke::CannotAsk { ref operation, .. } => {
-                let failure = detailed(Failure::from_error(exit, &broke));
-                failure
-                    .hint(format!(
-                        "run `missive retry {operation}` again when the agent answers: nothing is sent \
-                         again before it was asked"
-                    ))
-                    .hint(
-                        "if the agent is gone for good the doubt stays on the record, and `missive \
-                         doctor` keeps listing it",
-                    )
-            }
-            Broke::Recorded { ref operation, .. } => {
-                let failure = detailed(Failure::from_error(exit, &broke));
-                failure.hint(format!(
-                    "nobody was asked: the operation is over, and `missive events list --operation \
-                     {operation}` shows its events"
-                ))
-            }
-            Broke::TooLargeForPeer { ref error, .. } => {
-                let failure = detailed(Failure::from_error(exit, &broke));
-                about_peer(failure.hint(TOO_LARGE_THERE), error)
-            }
-            Broke::Interrupted {
-                ref operation,
-                in_doubt: doubt,
-                ref task,
-            } => {
-                let failure = detailed(Failure::from_error(exit, &broke));
-                match (doubt, task) {
-                    (true, _) => in_doubt(failure, operation),
-                    (false, Some(task)) => failure.hint(follow(task.as_str())),
-                    (false, None) => failure,
-                }
-            }
-            Broke::Superseded { ref operation } => {
-                let failure = detailed(Failure::from_error(exit, &broke));
-                failure.hint(format!(
-                    "`missive events list --operation {operation}` shows how it ended"
-                ))
-            }
-            Broke::Contended { .. } => {
-                detailed(Failure::from_error(exit, &broke)).hint("run the command again")
-            }
-            other @ (Broke::Payload { .. }
+            other @ (Broke::Peer { .. }
+            | Broke::NotSent { .. }
+            | Broke::NoAnswer { .. }
+            | Broke::InDoubt { .. }
+            | Broke::StillInDoubt { .. }
+            | Broke::CannotAsk { .. }
+            | Broke::Recorded { .. }
+            | Broke::TooLargeForPeer { .. }
+            | Broke::Interrupted { .. }
+            | Broke::Superseded { .. }
+            | Broke::Contended { .. }
+            | Broke::Payload { .. }
             | Broke::Broken { .. }
             | Broke::Redirect { .. }
-            | Broke::Internal { .. }) => detailed(Failure::from_error(exit, &other)),
+            | Broke::Internal { .. }) => {
+                advised(detailed(Failure::from_error(exit, &other)), &other)
+            }
         }
+    }
+}
+
+/// What can be done about a failure of an operation.
+fn advised(failure: Failure, broke: &Broke) -> Failure {
+    match broke {
+        Broke::Peer { error, .. } => about_peer(failure, error),
+        Broke::NotSent { error, .. } | Broke::NoAnswer { error, .. } => failure
+            .without_layers_below(Some(&error.to_string()))
+            .hint_if(about_call(error.kind)),
+        Broke::InDoubt { operation, error } => in_doubt(
+            failure.without_layers_below(Some(&error.to_string())),
+            operation,
+        ),
+        Broke::StillInDoubt { operation, .. } => failure.hint(format!(
+            "`missive retry {operation} --resend` sends it again with the same message id, which a \
+             careful agent answers only once"
+        )),
+        Broke::CannotAsk { operation, .. } => failure
+            .hint(format!(
+                "run `missive retry {operation}` again when the agent answers: nothing is sent again \
+                 before it was asked"
+            ))
+            .hint(
+                "if the agent is gone for good the doubt stays on the record, and `missive doctor` keeps \
+                 listing it",
+            ),
+        Broke::Recorded { operation, .. } => failure.hint(format!(
+            "nobody was asked: the operation is over, and `missive events list --operation {operation}` \
+             shows its events"
+        )),
+        Broke::TooLargeForPeer { error, .. } => about_peer(failure.hint(TOO_LARGE_THERE), error),
+        Broke::Interrupted {
+            operation,
+            in_doubt: doubt,
+            task,
+        } => match (doubt, task) {
+            (true, _) => in_doubt(failure, operation),
+            (false, Some(task)) => failure.hint(follow(task.as_str())),
+            (false, None) => failure,
+        },
+        Broke::Superseded { operation } => failure.hint(format!(
+            "`missive events list --operation {operation}` shows how it ended"
+        )),
+        Broke::Contended { .. } => failure.hint("run the command again"),
+        Broke::Append(_)
+        | Broke::Read(_)
+        | Broke::Views(_)
+        | Broke::Card { .. }
+        | Broke::Payload { .. }
+        | Broke::Broken { .. }
+        | Broke::Redirect { .. }
+        | Broke::Internal { .. } => failure,
     }
 }
 
