@@ -202,7 +202,8 @@ fn a_log_that_lost_its_end_warns_refuses_and_goes_on_when_it_is_told_to() {
                          hint: `missive events verify` says how far the log still holds
                          hint: restore the log from a backup, or accept the loss for good with `missive log re-anchor --reason TEXT`
     pass  views          [N] views at event 9
-    pass  agent ada      its card is 29 min old, asked for again on next use
+    warn  agent ada      its card is 29 min old, asked for again on next use, with a defect: not an Agent Card: the JSON from http://ada.test/.well-known/agent-card.json has no supportedInterfaces
+                         hint: missive agent inspect ada
     warn  endpoint ada   http://ada.test/v1 cannot be reached: [WHY]
                          hint: missive agent inspect ada --refresh
     warn  operations     a message to ada at 2026-12-01T09:00:00.007000Z is in doubt: connection_lost
@@ -319,7 +320,7 @@ fn views_that_have_seen_more_than_the_log_are_a_witness() {
     insta::assert_snapshot!(world.missive(["events", "list", "--limit", "1"]), @r"
     exit 0
     ------- stdout -------
-    9  2026-12-01T09:00:00Z  a2a.send.in_doubt       ada  context c-1
+    9  2026-12-01T09:00:00Z  a2a.send.in_doubt       ada  context c-1  (connection_lost)
     ------- stderr -------
     missive: warning: the log does not verify: events 10 to 11 are missing: the log ends at 9
     ");
