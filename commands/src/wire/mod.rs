@@ -20,6 +20,8 @@ pub mod negotiate;
 pub mod normal;
 mod parse;
 pub mod request;
+pub mod sse;
+mod sse_frame;
 pub mod state;
 pub mod text;
 pub mod version;
