@@ -118,6 +118,11 @@ fn check_open(
     let fault = match (noted_fault(folder)?, seen) {
         // It has become shorter still: what was noted names an end that is no more.
         (Some(IntegrityFault::Shorter { found, .. }), Some(seen)) if found != head => Some(seen),
+        // A backup was put back: nothing is missing any more.
+        (Some(IntegrityFault::Shorter { witnessed, .. }), None) if witnessed.seq <= head.seq => {
+            folder.forget_fault()?;
+            None
+        }
         (Some(noted), _) => Some(noted),
         (None, seen) => seen,
     };

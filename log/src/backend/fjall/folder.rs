@@ -9,12 +9,14 @@
 //!   db-M/         with M < N: one that was damaged, as it was found
 //!   head          the witness (see witness.rs)
 //!   kept/         journals as they were before an unclean open, until it has been checked
+//!   kept-N/       those of a log that was re-anchored by event N
 //!   fault         what did not verify; there until `log re-anchor`
 //! <state>/witness/<log>   the second copy of the witness, outside of the profile
 //! ```
 
 use super::witness::Heard;
 use crate::contract::Head;
+use crate::event::Seq;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -79,6 +81,14 @@ impl LogFolder {
 
     pub(super) fn fault(&self) -> PathBuf {
         self.root.join("fault")
+    }
+
+    /// Removes the note of a fault that is none any more.
+    pub(super) fn forget_fault(&self) -> io::Result<()> {
+        match fs::remove_file(self.fault()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 
     /// The journals that were put aside before an unclean open.
@@ -220,8 +230,16 @@ impl LogFolder {
 
     /// Puts that copy into the damaged database that it belongs to: what comes later has journals of its own.
     pub(super) fn leave_kept_journals_with(&self, damaged: &Path) -> io::Result<()> {
-        let place = damaged.join("kept");
-        remove_folder(&place)?;
+        self.move_kept_journals(&damaged.join("kept"))
+    }
+
+    /// Gives that copy a name of its own for good, after the re-anchoring at this place.
+    pub(super) fn lay_kept_journals_aside(&self, seq: Seq) -> io::Result<()> {
+        self.move_kept_journals(&self.root.join(format!("kept-{seq}")))
+    }
+
+    fn move_kept_journals(&self, place: &Path) -> io::Result<()> {
+        remove_folder(place)?;
         match fs::rename(self.kept(), place) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             Ok(()) | Err(_) => Ok(()),

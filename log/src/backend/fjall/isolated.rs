@@ -43,10 +43,6 @@ pub(super) fn refused(error: fjall::Error) -> OpenError {
     }
     let error = match error {
         fjall::Error::Io(error) | fjall::Error::Storage(fjall::LsmError::Io(error)) => error,
-        #[expect(
-            clippy::wildcard_enum_match_arm,
-            reason = "fjall may report damage in new words"
-        )]
         other => return damaged_store(&other),
     };
     // What a cut or garbled file gives while it is being parsed, and what a missing one gives in a

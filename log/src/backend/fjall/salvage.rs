@@ -7,7 +7,7 @@
 //! re-anchoring. Where no beginning opens, the damage is elsewhere and the log stays closed.
 
 use super::folder::{LogFolder, journals, private_folder, remove_folder};
-use super::{isolated, store::Store};
+use super::{OpenError, isolated, store::Store};
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -50,7 +50,10 @@ fn attempt(damaged: &Path, scratch: &Path, journals: &Journals, cut: u64) -> io:
             Store::close(store);
             Ok(true)
         }
-        Err(_damaged) => Ok(false),
+        Err(OpenError::Integrity(_)) => Ok(false),
+        // A shortage is no damage: it must not make the beginning shorter.
+        Err(OpenError::Io(error)) => Err(error),
+        Err(other) => Err(io::Error::other(other)),
     }
 }
 

@@ -352,12 +352,9 @@ impl Writer {
         self.witness.say(|said| said.head = head)?;
         self.fault = None;
         self.shared.set_fault(None);
-        // They were evidence of what was given up, and are no copy of what is written from here on.
-        self.folder.drop_kept_journals()?;
-        match std::fs::remove_file(self.folder.fault()) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            Ok(()) | Err(_) => Ok(()),
-        }
+        // Evidence of what was given up, and no copy of what is written from here on.
+        self.folder.lay_kept_journals_aside(head.seq)?;
+        self.folder.forget_fault()
     }
 
     fn distrust(&mut self, fault: Arc<IntegrityFault>) {

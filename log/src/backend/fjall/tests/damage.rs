@@ -226,6 +226,30 @@ async fn a_log_that_is_damaged_twice_is_re_anchored_where_it_ends() {
     let anchored = twice.append(anchored).await.unwrap();
     assert_eq!(anchored.first, witnessed.seq.next());
     assert_eq!(fault_of(&twice).await, None);
+    assert!(!world.folder("b").kept().exists());
+}
+
+#[tokio::test]
+async fn a_backup_that_is_put_back_ends_the_fault() {
+    let world = World::new();
+    let log = world.open("a");
+    for _ in 0..3 {
+        log.append(world.batch(1)).await.unwrap();
+    }
+    let whole = head(&log);
+    world.killed("a", "b");
+    drop(log);
+    let folder = world.folder("b");
+    copy(folder.root(), &world.temporary.path().join("backup"));
+    flip(&world, "b", 150);
+    assert!(world.open("b").fault().is_some());
+
+    copy(&world.temporary.path().join("backup"), folder.root());
+    let again = world.open("b");
+
+    assert_eq!((head(&again), again.fault()), (whole, None));
+    assert!(!folder.fault().exists());
+    again.append(world.batch(1)).await.unwrap();
 }
 
 #[tokio::test]

@@ -200,6 +200,11 @@ async fn a_re_anchoring_names_the_lost_range_and_is_reported_for_ever() {
     drop(cut);
 
     assert_eq!(landed.first, witnessed.seq.next());
+    let aside = format!("kept-{}", landed.first);
+    assert!(
+        world.folder("b").root().join(aside).exists(),
+        "the evidence stays"
+    );
     let again = world.open("b");
     assert_eq!((again.fault(), head(&again)), (None, end));
     let verified = verify(&again, vec![facts.clone()], 2, |_| {})
