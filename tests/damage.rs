@@ -174,7 +174,7 @@ fn a_log_that_lost_its_end_warns_refuses_and_goes_on_when_it_is_told_to() {
     insta::assert_snapshot!(world.missive(["events", "list", "--limit", "1"]), @r"
     exit 0
     ------- stdout -------
-    9  2026-12-01T09:00:00Z  a2a.send.in_doubt       ada  context c-1
+    9  2026-12-01T09:00:00Z  a2a.send.in_doubt       ada  context c-1  (connection_lost)
     ------- stderr -------
     missive: warning: the log does not verify: events 10 to 11 are missing: the log ends at 9
     ");
@@ -229,7 +229,7 @@ fn a_log_that_lost_its_end_warns_refuses_and_goes_on_when_it_is_told_to() {
     insta::assert_snapshot!(world.missive(["events", "list", "--after-sequence", "8"]), @r"
     exit 0
     ------- stdout -------
-     9  2026-12-01T09:00:00Z  a2a.send.in_doubt       ada  context c-1
+     9  2026-12-01T09:00:00Z  a2a.send.in_doubt       ada  context c-1  (connection_lost)
     12  2026-12-01T09:30:00Z  missive.log.reanchored
     ");
 }
