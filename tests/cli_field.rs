@@ -73,9 +73,13 @@ fn what_is_too_large_is_told_with_what_to_do() {
     let world = world_with(&peer.url());
     let big = "x".repeat(26 << 20);
     world.file("big.bin", &big);
+    let huge = std::fs::File::create(world.folder().join("huge.bin")).unwrap();
+    huge.set_len(64 << 20).unwrap();
 
     let there = sent(&world, &["py", "hi", "--message-id", "m-1"]);
     let here = sent(&world, &["py", "--file-bytes", "big.bin"]);
+
+    let huge = sent(&world, &["py", "--file-bytes", "huge.bin"]);
 
     insta::assert_snapshot!(there, @r"
     exit 69
@@ -89,6 +93,28 @@ fn what_is_too_large_is_told_with_what_to_do() {
     missive: the request of 36350761 bytes is larger than the 33554432 allowed
     hint: raise `max_request_bytes` in [qos], or send a reference with --file
     ");
+    insta::assert_snapshot!(huge, @r"
+    exit 65
+    ------- stderr -------
+    missive: with huge.bin the message is longer than 33554432 bytes
+    hint: raise `max_request_bytes` in [qos], or send a reference with --file
+    ");
+}
+
+#[test]
+fn a_card_behind_a_login_is_told_with_what_it_asks_for() {
+    let peer = ScriptedPeer::start();
+    let challenge = "Bearer realm=\"cards\"";
+    peer.on("GET", WELL_KNOWN, Answer::unauthorized(challenge));
+    let world = world_with(&peer.url());
+
+    insta::assert_snapshot!(sent(&world, &["py", "hi"]), @r#"
+    exit 77
+    ------- stderr -------
+    missive: no card from http://127.0.0.1:[PORT]/.well-known/agent-card.json: the agent answered unauthenticated (HTTP 401): unauthorized
+    hint: the agent asks for `Bearer realm="cards"`
+    hint: give credentials with --bearer-token-env ENV, with --header 'Name: value', or with an [auth_refs] entry and `missive agent add --auth-ref NAME`
+    "#);
 }
 
 #[test]

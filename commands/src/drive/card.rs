@@ -91,7 +91,11 @@ impl<L: Log> Missive<L> {
         let known = stored.as_ref().map(|stored| stored.known(want.place()));
         let fetched = self.fetch(course, peer, known, None, interrupt).await;
         let loaded = match (fetched, stored) {
-            (Ok(Some(loaded)), _) => loaded,
+            (Ok(Some(loaded)), stored) => Loaded {
+                // An answer without validators may bring the same card again.
+                changed: stored.is_none_or(|stored| stored.card != loaded.card),
+                ..loaded
+            },
             (Ok(None), Some(stored)) => Loaded {
                 cached: false,
                 ..stored.loaded()

@@ -128,6 +128,49 @@ async fn a_wait_for_a_state_that_nobody_knows_ends_when_nothing_changes() {
 }
 
 #[tokio::test]
+async fn a_wait_goes_on_when_an_unknown_state_becomes_a_known_one() {
+    let peer = ScriptedPeer::start();
+    peer.card(&json!({}));
+    peer.on_send(&Answer::a2a_value(
+        &json!({"task": task_in("TASK_STATE_PAUSED")}),
+    ));
+    let look = |state: &str| Answer::json(200, &task_in(state));
+    peer.once("GET", "/rest/tasks/*", look("TASK_STATE_PAUSED"));
+    peer.on("GET", "/rest/tasks/*", look("TASK_STATE_FAILED"));
+    let world = World::new().with_agent(&peer.url()).await;
+    let mut command = x();
+    command.wait = true;
+    command.binding = Some(Binding::HttpJson);
+
+    let sent = world
+        .missive()
+        .send(&command, &mut patient())
+        .await
+        .unwrap();
+
+    assert_eq!(sent.exit, Exit::TaskFailed);
+    assert_eq!(sent.report.answer.state, Some("failed"));
+    assert_eq!(sent.report.answer.unrecognized_state, None);
+}
+
+#[tokio::test]
+async fn a_card_that_came_again_without_validators_is_not_a_new_one() {
+    let peer = ScriptedPeer::start();
+    peer.card(&json!({}));
+    let world = World::new().with_agent(&peer.url()).await;
+    let missive = world.missive();
+    let mut changed = Vec::new();
+
+    for name in ["scripted", "scripted", "another"] {
+        peer.card(&json!({"name": name}));
+        let refreshed = missive.agent_refresh(&alias("py"), &mut patient()).await;
+        changed.push(refreshed.unwrap().report.changed);
+    }
+
+    assert_eq!(changed, [Some(true), Some(false), Some(true)]);
+}
+
+#[tokio::test]
 async fn an_answer_to_another_question_stays_in_the_log_as_it_came() {
     let peer = ScriptedPeer::start();
     peer.card(&json!({}));

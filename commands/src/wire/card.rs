@@ -18,7 +18,7 @@ use super::violation::Violations;
 pub const ENTRIES_MAX: usize = 1_000;
 
 /// What a card says (A2A 1.0, section 4.4.1).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Card {
     /// Free text.
     pub name: String,
