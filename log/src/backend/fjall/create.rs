@@ -41,17 +41,16 @@ pub(super) fn open(folder: &LogFolder, ids: &Ids) -> Result<OpenedLog, OpenError
     } else {
         folder.keep_journals(&database)?
     };
-    let opened = match check_open(folder, ids, database.clone(), &testimony, clean) {
-        Err(OpenError::Integrity(fault)) => {
-            folder.save_journals(&kept)?;
-            before_damage(folder, ids, &database, &testimony, fault)
-        }
-        other => other,
-    };
+    let opened = check_open(folder, ids, database.clone(), &testimony, clean);
     if !matches!(&opened, Ok(opened) if opened.fault.is_none()) {
         folder.save_journals(&kept)?;
     }
-    opened
+    match opened {
+        Err(OpenError::Integrity(fault)) => {
+            before_damage(folder, ids, &database, &testimony, fault)
+        }
+        other => other,
+    }
 }
 
 /// Opens what is whole before the damage of a store that does not open. From then on that is the

@@ -85,10 +85,7 @@ impl LogFolder {
 
     /// Removes the note of a fault that is none any more.
     pub(super) fn forget_fault(&self) -> io::Result<()> {
-        match fs::remove_file(self.fault()) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            Ok(()) | Err(_) => Ok(()),
-        }
+        or_absent(fs::remove_file(self.fault()))
     }
 
     /// The journals that were put aside before an unclean open.
@@ -240,10 +237,7 @@ impl LogFolder {
 
     fn move_kept_journals(&self, place: &Path) -> io::Result<()> {
         remove_folder(place)?;
-        match fs::rename(self.kept(), place) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            Ok(()) | Err(_) => Ok(()),
-        }
+        or_absent(fs::rename(self.kept(), place))
     }
 
     /// Drops that copy, when the open has been checked.
@@ -286,7 +280,12 @@ pub(super) fn private_folder(path: &Path) -> io::Result<()> {
 
 /// Removes a folder that need not be there.
 pub(super) fn remove_folder(path: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(path) {
+    or_absent(fs::remove_dir_all(path))
+}
+
+/// What was asked of something that need not be there.
+fn or_absent(done: io::Result<()>) -> io::Result<()> {
+    match done {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         Ok(()) | Err(_) => Ok(()),
     }

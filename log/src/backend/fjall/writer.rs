@@ -73,7 +73,8 @@ pub(super) struct Writer {
     pub(super) needed_format: u32,
     pub(super) fault: Option<Arc<IntegrityFault>>,
     pub(super) ordinals: Option<Ordinals>,
-    /// Committed places only; a failed write poisons the writer before it would read a wrong one.
+    /// Ahead of what is committed while a batch is placed; a failed write poisons the writer before it
+    /// would read a wrong one.
     pub(super) recent: BTreeMap<String, Seq>,
     pub(super) journal_bytes: u64,
     pub(super) dirty: bool,
