@@ -119,7 +119,7 @@ pub fn read(
         odd,
     };
     match operation {
-        Operation::SendMessage(sent) => {
+        Operation::SendMessage(sent) | Operation::SendStreamingMessage(sent) => {
             let mut reading = reading.message_or_task()?;
             compare(
                 &mut reading,
@@ -128,7 +128,9 @@ pub fn read(
             );
             Ok(reading)
         }
-        Operation::GetTask { task_id, .. } => {
+        Operation::GetTask { task_id, .. }
+        | Operation::CancelTask { task_id }
+        | Operation::SubscribeToTask { task_id, .. } => {
             let mut reading = reading.task()?;
             compare(&mut reading, Some(task_id), None);
             Ok(reading)

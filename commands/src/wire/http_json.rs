@@ -1,5 +1,6 @@
 //! HTTP+JSON requests (A2A 1.0, section 11): bare objects, ids and tenants in the path.
 
+use serde::Serialize;
 use url::Url;
 
 use super::headers::HeaderText;
@@ -12,10 +13,13 @@ pub(super) const MEDIA: &str = "application/a2a+json";
 /// Builds a request without the headers that all bindings share.
 pub(super) fn build(choice: &Choice, operation: &Operation) -> Result<Request, BuildError> {
     let plain = |name: &str, value: &str| (name.to_owned(), HeaderText::Plain(value.to_owned()));
-    let mut headers = vec![plain(
-        "Accept",
-        "application/a2a+json, application/json;q=0.9",
-    )];
+    // A stream that cannot begin is answered with an error as JSON.
+    let accept = if operation.is_streamed() {
+        "text/event-stream, application/a2a+json;q=0.9, application/json;q=0.8"
+    } else {
+        "application/a2a+json, application/json;q=0.9"
+    };
+    let mut headers = vec![plain("Accept", accept)];
     let tenant = choice.tenant.as_deref();
     // GET has no body to hold the tenant, so it stands in the path (checklist section 4).
     let prefix = match tenant {
@@ -23,17 +27,13 @@ pub(super) fn build(choice: &Choice, operation: &Operation) -> Result<Request, B
         None => String::new(),
     };
     match operation {
-        Operation::SendMessage(send) => {
-            let body = serde_json::to_vec(&send.request(tenant)).map_err(|_| BuildError::Json)?;
-            headers.push(plain("Content-Type", MEDIA));
-            let url = below(&choice.url, "/message:send")?;
-            Ok(Request {
-                verb: Verb::Post,
-                url,
-                headers,
-                body: Some(body),
-                bounds: Bounds::default(),
-            })
+        Operation::SendMessage(send) | Operation::SendStreamingMessage(send) => {
+            let path = if operation.is_streamed() {
+                "/message:stream"
+            } else {
+                "/message:send"
+            };
+            post(below(&choice.url, path)?, headers, &send.request(tenant))
         }
         Operation::GetTask {
             task_id,
@@ -54,7 +54,44 @@ pub(super) fn build(choice: &Choice, operation: &Operation) -> Result<Request, B
             append(&mut url, "historyLength", list.history_length);
             Ok(get(url, headers))
         }
+        Operation::CancelTask { task_id } => {
+            let path = format!("/tasks/{}:cancel", segment(task_id)?);
+            post(below(&choice.url, &path)?, headers, &OnTask { tenant })
+        }
+        Operation::SubscribeToTask { task_id, verb } => {
+            let path = format!("/tasks/{}:subscribe", segment(task_id)?);
+            match verb {
+                Verb::Post => post(below(&choice.url, &path)?, headers, &OnTask { tenant }),
+                Verb::Get => Ok(get(
+                    below(&choice.url, &format!("{prefix}{path}"))?,
+                    headers,
+                )),
+            }
+        }
     }
+}
+
+/// What the body of a POST about a task holds: its id stands in the path.
+#[derive(Serialize)]
+struct OnTask<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tenant: Option<&'a str>,
+}
+
+fn post(
+    url: Url,
+    mut headers: Vec<(String, HeaderText)>,
+    body: &impl Serialize,
+) -> Result<Request, BuildError> {
+    let media = HeaderText::Plain(MEDIA.to_owned());
+    headers.push(("Content-Type".to_owned(), media));
+    Ok(Request {
+        verb: Verb::Post,
+        url,
+        headers,
+        body: Some(serde_json::to_vec(body).map_err(|_| BuildError::Json)?),
+        bounds: Bounds::default(),
+    })
 }
 
 fn append(url: &mut Url, name: &str, value: Option<impl ToString>) {

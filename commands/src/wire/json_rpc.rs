@@ -39,6 +39,14 @@ struct ListTasksParams<'a> {
     history_length: Option<u32>,
 }
 
+/// The params of `CancelTask` and `SubscribeToTask`.
+#[derive(Serialize)]
+struct OnTaskParams<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tenant: Option<&'a str>,
+    id: &'a str,
+}
+
 /// Builds a request without the headers that all bindings share.
 pub(super) fn build(
     choice: &Choice,
@@ -69,10 +77,34 @@ pub(super) fn build(
             };
             envelope(id, "ListTasks", params)
         }
+        Operation::CancelTask { task_id } => envelope(
+            id,
+            "CancelTask",
+            OnTaskParams {
+                tenant,
+                id: task_id,
+            },
+        ),
+        Operation::SendStreamingMessage(send) => {
+            envelope(id, "SendStreamingMessage", send.request(tenant))
+        }
+        Operation::SubscribeToTask { task_id, .. } => envelope(
+            id,
+            "SubscribeToTask",
+            OnTaskParams {
+                tenant,
+                id: task_id,
+            },
+        ),
     }?;
     let plain = |name: &str, value: &str| (name.to_owned(), HeaderText::Plain(value.to_owned()));
+    let accept = if operation.is_streamed() {
+        "text/event-stream, application/json;q=0.9"
+    } else {
+        "application/json"
+    };
     let headers = vec![
-        plain("Accept", "application/json"),
+        plain("Accept", accept),
         plain("Content-Type", "application/json"),
     ];
     Ok(Request {

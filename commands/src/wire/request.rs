@@ -85,14 +85,42 @@ pub enum Operation {
     },
     /// `ListTasks`
     ListTasks(ListTasks),
+    /// `CancelTask`
+    CancelTask {
+        /// Which task.
+        task_id: String,
+    },
+    /// `SendStreamingMessage`: a message that is answered by a stream of updates.
+    SendStreamingMessage(SendMessage),
+    /// `SubscribeToTask`: the updates of a task that goes on, after a snapshot of it.
+    SubscribeToTask {
+        /// Which task.
+        task_id: String,
+        /// The method over HTTP+JSON, where the text of A2A says POST and its schema GET.
+        verb: Verb,
+    },
 }
 
 impl Operation {
     /// Whether repeating it changes nothing.
     pub fn is_repeatable(&self) -> bool {
         match self {
-            Self::SendMessage(_) => false,
-            Self::GetTask { .. } | Self::ListTasks(_) => true,
+            Self::SendMessage(_) | Self::SendStreamingMessage(_) => false,
+            Self::GetTask { .. }
+            | Self::ListTasks(_)
+            | Self::CancelTask { .. }
+            | Self::SubscribeToTask { .. } => true,
+        }
+    }
+
+    /// Whether its answer is a stream.
+    pub fn is_streamed(&self) -> bool {
+        match self {
+            Self::SendStreamingMessage(_) | Self::SubscribeToTask { .. } => true,
+            Self::SendMessage(_)
+            | Self::GetTask { .. }
+            | Self::ListTasks(_)
+            | Self::CancelTask { .. } => false,
         }
     }
 }

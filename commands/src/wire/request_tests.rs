@@ -215,6 +215,49 @@ fn reading_operations_carry_the_tenant_in_json_rpc() {
 }
 
 #[test]
+fn streams_and_cancellations_leave_by_their_own_addresses_and_methods() {
+    let task_id = || "a/b".to_owned();
+    let subscribe = |verb| Operation::SubscribeToTask {
+        task_id: task_id(),
+        verb,
+    };
+    let operations = [
+        Operation::SendStreamingMessage(SendMessage::default()),
+        subscribe(Verb::Post),
+        subscribe(Verb::Get),
+        Operation::CancelTask { task_id: task_id() },
+    ];
+    let sent = |binding| {
+        let chosen = choice(binding, "https://h.example/api", Some("x"));
+        let requests = operations
+            .iter()
+            .map(|operation| build(&chosen, operation, &Extras::default(), "1").unwrap());
+        requests
+            .map(|request| {
+                let body = request.body.clone().unwrap_or_default();
+                let (_, accept) = &request.headers[0];
+                let (url, body) = (&request.url, String::from_utf8(body).unwrap());
+                format!("{:?} {url} {} {body}", request.verb, accept.expose())
+            })
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+
+    insta::assert_snapshot!(sent(Binding::HttpJson), @r#"
+    Post https://h.example/api/message:stream text/event-stream, application/a2a+json;q=0.9, application/json;q=0.8 {"tenant":"x","message":{"messageId":"","role":"ROLE_USER","parts":[]}}
+    Post https://h.example/api/tasks/a%2Fb:subscribe text/event-stream, application/a2a+json;q=0.9, application/json;q=0.8 {"tenant":"x"}
+    Get https://h.example/api/x/tasks/a%2Fb:subscribe text/event-stream, application/a2a+json;q=0.9, application/json;q=0.8 
+    Post https://h.example/api/tasks/a%2Fb:cancel application/a2a+json, application/json;q=0.9 {"tenant":"x"}
+    "#);
+    insta::assert_snapshot!(sent(Binding::JsonRpc), @r#"
+    Post https://h.example/api text/event-stream, application/json;q=0.9 {"jsonrpc":"2.0","id":"1","method":"SendStreamingMessage","params":{"tenant":"x","message":{"messageId":"","role":"ROLE_USER","parts":[]}}}
+    Post https://h.example/api text/event-stream, application/json;q=0.9 {"jsonrpc":"2.0","id":"1","method":"SubscribeToTask","params":{"tenant":"x","id":"a/b"}}
+    Post https://h.example/api text/event-stream, application/json;q=0.9 {"jsonrpc":"2.0","id":"1","method":"SubscribeToTask","params":{"tenant":"x","id":"a/b"}}
+    Post https://h.example/api application/json {"jsonrpc":"2.0","id":"1","method":"CancelTask","params":{"tenant":"x","id":"a/b"}}
+    "#);
+}
+
+#[test]
 fn what_must_not_be_sent_is_refused_before_any_request() {
     let chosen = choice(Binding::HttpJson, "https://h.example", None);
     let get = |id: &str| Operation::GetTask {
