@@ -126,7 +126,7 @@ pub struct ArtifactReport {
     pub name: Option<String>,
     /// Its parts.
     pub parts: Vec<PartReport>,
-    /// Its text parts, one per line.
+    /// Its text parts, with nothing between them.
     pub text: String,
 }
 

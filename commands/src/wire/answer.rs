@@ -107,7 +107,7 @@ pub fn read(
         }
         Binding::HttpJson => &[],
         Binding::JsonRpc | Binding::Grpc => {
-            if check_envelope(value, request_id)? == Envelope::Error {
+            if check_envelope(value, request_id).map_err(broken)? == Envelope::Error {
                 return Err(reported());
             }
             &["result"]
@@ -159,37 +159,24 @@ fn read_body(answer: &Answer, limits: &Limits, odd: &mut Violations) -> Result<D
     if media != Media::Json {
         odd.note("content_type", "the content type does not say JSON");
     }
-    for at in &document.flags().duplicate_keys {
-        odd.note(
-            "duplicate_key",
-            format!("the key {} stands twice", super::text::excerpt(at)),
-        );
-    }
-    if document.flags().lone_surrogates {
-        odd.note("lone_surrogate", "a string holds half of a surrogate pair");
-    }
-    if let Some(offset) = document.flags().out_of_range {
-        odd.note(
-            "number_out_of_range",
-            format!("the number at byte {offset} fits no double"),
-        );
-    }
+    odd.note_flags(document.flags());
     Ok(document)
 }
 
+/// Which of the two an envelope holds.
 #[derive(PartialEq, Eq)]
-enum Envelope {
+pub(super) enum Envelope {
     Result,
     Error,
 }
 
 /// The JSON-RPC 2.0 envelope: version, id with its type, exactly one of result and error.
-fn check_envelope(value: &Value, request_id: &str) -> Result<Envelope, Fault> {
+pub(super) fn check_envelope(value: &Value, request_id: &str) -> Result<Envelope, &'static str> {
     if !value.is_object() {
-        return Err(broken("it is no JSON-RPC object"));
+        return Err("it is no JSON-RPC object");
     }
     if value.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
-        return Err(broken("it does not say jsonrpc 2.0"));
+        return Err("it does not say jsonrpc 2.0");
     }
     // `"error": null` beside a result comes from writers that drop nothing; a null result is one.
     let error = value.get("error").filter(|error| !error.is_null());
@@ -197,8 +184,8 @@ fn check_envelope(value: &Value, request_id: &str) -> Result<Envelope, Fault> {
     let outcome = match (result, error) {
         (Some(_), None) => Envelope::Result,
         (None | Some(Value::Null), Some(_)) => Envelope::Error,
-        (Some(_), Some(_)) => return Err(broken("it holds a result and an error")),
-        (None, None) => return Err(broken("it holds neither a result nor an error")),
+        (Some(_), Some(_)) => return Err("it holds a result and an error"),
+        (None, None) => return Err("it holds neither a result nor an error"),
     };
     let id = value.get("id");
     // A peer that could not read the request cannot know its id.
@@ -210,7 +197,7 @@ fn check_envelope(value: &Value, request_id: &str) -> Result<Envelope, Fault> {
     if id.and_then(Value::as_str) == Some(request_id) || nameless {
         return Ok(outcome);
     }
-    Err(broken("its JSON-RPC id is not the one that was sent"))
+    Err("its JSON-RPC id is not the one that was sent")
 }
 
 struct Body<'a> {

@@ -73,7 +73,7 @@ pub struct ArtifactFacts {
     pub name: Option<String>,
     /// The parts in their order.
     pub parts: Vec<PartFacts>,
-    /// The text parts, one per line.
+    /// The text parts, with nothing between them.
     pub text: String,
 }
 
@@ -179,12 +179,15 @@ pub fn message(value: &Value, odd: &mut Violations) -> MessageFacts {
     }
 }
 
-fn artifact(value: &Value, odd: &mut Violations) -> ArtifactFacts {
+/// Reads an Artifact, or a piece of one, from a normalised value.
+pub(super) fn artifact(value: &Value, odd: &mut Violations) -> ArtifactFacts {
     let artifact_id = identifier(value, "artifactId", odd);
     if artifact_id.is_none() {
         odd.note("missing_field", "an artifact has no artifactId");
     }
-    let (parts, text) = parts(value, odd);
+    let (parts, lines) = read_parts(value, odd);
+    // A stream cuts a text anywhere, and every piece becomes a part (C067).
+    let text = lines.concat();
     ArtifactFacts {
         artifact_id,
         name: string(value, "name", odd),
@@ -193,7 +196,13 @@ fn artifact(value: &Value, odd: &mut Violations) -> ArtifactFacts {
     }
 }
 
-fn parts(holder: &Value, odd: &mut Violations) -> (Vec<PartFacts>, String) {
+/// The parts of a message, and their texts, one per line.
+pub(super) fn parts(holder: &Value, odd: &mut Violations) -> (Vec<PartFacts>, String) {
+    let (facts, texts) = read_parts(holder, odd);
+    (facts, texts.join("\n"))
+}
+
+fn read_parts<'a>(holder: &'a Value, odd: &mut Violations) -> (Vec<PartFacts>, Vec<&'a str>) {
     let mut facts = Vec::new();
     let mut lines = Vec::new();
     for value in list(holder, "parts", odd) {
@@ -203,7 +212,7 @@ fn parts(holder: &Value, odd: &mut Violations) -> (Vec<PartFacts>, String) {
         }
         facts.push(part);
     }
-    (facts, lines.join("\n"))
+    (facts, lines)
 }
 
 fn part(value: &Value, odd: &mut Violations) -> PartFacts {
@@ -252,7 +261,8 @@ fn part(value: &Value, odd: &mut Violations) -> PartFacts {
     }
 }
 
-fn state(status: &Value, odd: &mut Violations) -> Option<TaskState> {
+/// The state in a status, exactly as it is spelled.
+pub(super) fn state(status: &Value, odd: &mut Violations) -> Option<TaskState> {
     let value = status.get("state")?;
     // A number is how protobuf tools write enums; it is not a name of A2A either.
     let verbatim = value
@@ -337,7 +347,7 @@ mod tests {
 
         let facts = task(&value, &mut odd);
 
-        assert_eq!(facts.text(), "one\ntwo");
+        assert_eq!(facts.text(), "onetwo");
         assert_eq!(facts.status_text.as_deref(), Some("done"));
         assert_eq!(facts.message_ids, ["m1", "m2"]);
         assert_eq!(facts.state, Some(TaskState::Completed));

@@ -19,7 +19,7 @@ pub(super) fn build(choice: &Choice, operation: &Operation) -> Result<Request, B
     } else {
         "application/a2a+json, application/json;q=0.9"
     };
-    let mut headers = vec![plain("Accept", accept)];
+    let headers = vec![plain("Accept", accept)];
     let tenant = choice.tenant.as_deref();
     // GET has no body to hold the tenant, so it stands in the path (checklist section 4).
     let prefix = match tenant {

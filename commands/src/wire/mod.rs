@@ -23,7 +23,9 @@ pub mod request;
 pub mod sse;
 mod sse_frame;
 pub mod state;
+pub mod stream;
 pub mod text;
+pub mod update;
 pub mod version;
 pub mod violation;
 

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use super::json::Flags;
+use super::text::excerpt;
+
 /// How many violations of one answer are kept.
 pub const VIOLATIONS_MAX: usize = 32;
 
@@ -32,6 +35,25 @@ impl Violations {
                 code,
                 detail: detail.into(),
             });
+        }
+    }
+
+    /// Adds what is legal in JSON and still not what it seems.
+    pub(super) fn note_flags(&mut self, flags: &Flags) {
+        for at in &flags.duplicate_keys {
+            self.note(
+                "duplicate_key",
+                format!("the key {} stands twice", excerpt(at)),
+            );
+        }
+        if flags.lone_surrogates {
+            self.note("lone_surrogate", "a string holds half of a surrogate pair");
+        }
+        if let Some(offset) = flags.out_of_range {
+            self.note(
+                "number_out_of_range",
+                format!("the number at byte {offset} fits no double"),
+            );
         }
     }
 
