@@ -9,9 +9,12 @@ use crate::rows::{Rows, Table, load, micros, micros_option, save};
 use crate::source::Source;
 use crate::view::Projection;
 use missive_log::event::facts::{
-    BareUrl, Binding, CardPath, EntityTag, Failure, InterfaceFacts, Name,
+    BareUrl, Binding, CardPath, EntityTag, Failure, InterfaceFacts, KeySource, Label, Name,
+    SignatureOutcome, Thumbprint,
 };
-use missive_log::event::kind::{AgentAdded, CardFailed, CardFetched, CardRequested};
+use missive_log::event::kind::{
+    AgentAdded, CardChecked, CardFailed, CardFetched, CardRequested, KeyPinned,
+};
 use missive_log::event::{Alias, EventKind, Seq, Subject};
 use missive_log::{Event, Role, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -42,6 +45,8 @@ pub struct Agent {
     pub note: Option<Source>,
     /// The same for its metadata.
     pub metadata: Option<Source>,
+    /// The keys that its cards must be signed by, oldest first; of very many, the newest.
+    pub keys: Vec<PinnedKey>,
     /// What it was called before, oldest first; of very many, the newest.
     pub former: Vec<Former>,
 }
@@ -87,6 +92,38 @@ pub struct Card {
     pub body: Option<CardBody>,
     /// The newest failure, if nothing came since.
     pub failure: Option<CardFailure>,
+    /// What the signatures of the newest card were found to be worth.
+    pub signature: Option<CardSignature>,
+    /// The newest extended card. It is kept beside the public one, and never instead of it.
+    pub extended: Option<Source>,
+}
+
+/// What came of the look at a card's signatures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CardSignature {
+    /// The event that says so.
+    pub seq: Seq,
+    /// What they are worth.
+    pub outcome: SignatureOutcome,
+    /// How many there are.
+    pub signatures: u32,
+    /// The algorithm of the one that counted.
+    pub algorithm: Option<Label>,
+    /// The id of its key.
+    pub key: Option<Label>,
+    /// Why that key is trusted.
+    pub source: Option<KeySource>,
+}
+
+/// A key that was pinned for an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PinnedKey {
+    /// The id that signatures name it by.
+    pub key: Option<Label>,
+    /// Its RFC 7638 thumbprint.
+    pub thumbprint: Thumbprint,
+    /// The event that pinned it; the key is its payload.
+    pub source: Source,
 }
 
 /// A card that came.
@@ -131,6 +168,8 @@ pub struct CardFailure {
 
 /// How many former aliases are kept, newest first.
 const FORMER_MAX: usize = 256;
+/// How many keys are kept, newest first.
+const KEYS_MAX: usize = 64;
 /// How many renames are followed: more do not occur, since a pointer is set when its target exists.
 pub(crate) const RENAMES_MAX: usize = 1_024;
 
@@ -138,7 +177,7 @@ pub(crate) struct Agents;
 
 impl Projection for Agents {
     const NAME: &'static str = "agent";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     const TABLES: &'static [Table] = &[Table::Agents, Table::Cards, Table::Identities];
 
     fn apply(rows: &mut impl Rows, event: &Event) {
@@ -149,6 +188,9 @@ impl Projection for Agents {
             EventKind::CardRequested(facts) => asked(rows, event, facts),
             EventKind::CardFetched(facts) => fetched(rows, event, facts),
             EventKind::CardFailed(facts) => failed(rows, event, facts),
+            EventKind::CardChecked(facts) => checked(rows, event, facts),
+            EventKind::ExtendedCardFetched(_) => extended(rows, event),
+            EventKind::KeyPinned(facts) => pinned(rows, event, facts),
             // Listed, not `_`: a new fact must be considered here before it compiles.
             EventKind::LogCreated(_)
             | EventKind::LogExported(_)
@@ -163,6 +205,29 @@ impl Projection for Agents {
             | EventKind::CallResponded(_)
             | EventKind::CallFailed(_)
             | EventKind::TaskUpdated(_)
+            | EventKind::CardChanged(_)
+            | EventKind::StreamRequested(_)
+            | EventKind::SubscriptionRequested(_)
+            | EventKind::StreamTask(_)
+            | EventKind::StreamMessage(_)
+            | EventKind::StreamStatusUpdate(_)
+            | EventKind::StreamArtifactUpdate(_)
+            | EventKind::StreamMalformed(_)
+            | EventKind::StreamClosed(_)
+            | EventKind::PushConfigured(_)
+            | EventKind::PushRemoved(_)
+            | EventKind::PushTask(_)
+            | EventKind::PushMessage(_)
+            | EventKind::PushStatusUpdate(_)
+            | EventKind::PushArtifactUpdate(_)
+            | EventKind::PushRejected(_)
+            | EventKind::WebhookStarted(_)
+            | EventKind::WebhookStopped(_)
+            | EventKind::ContextCreated(_)
+            | EventKind::ContextForked(_)
+            | EventKind::ContextClosed(_)
+            | EventKind::ContextExported(_)
+            | EventKind::ArtifactsSaved(_)
             | EventKind::Unknown(_) => {}
         }
     }
@@ -205,6 +270,7 @@ fn add(rows: &mut impl Rows, event: &Event, facts: &AgentAdded) {
         tags: facts.tags.clone(),
         note: found(Role::Note),
         metadata: found(Role::Metadata),
+        keys: Vec::new(),
         former: Vec::new(),
     };
     save(rows, Table::Agents, key(&alias), &Entry::Present(agent));
@@ -323,6 +389,47 @@ fn fetched(rows: &mut impl Rows, event: &Event, facts: &CardFetched) {
     }
     card.failure = None;
     save(rows, Table::Cards, key(&alias), &card);
+}
+
+fn checked(rows: &mut impl Rows, event: &Event, facts: &CardChecked) {
+    if let Some((alias, mut card)) = card_of(rows, event) {
+        card.signature = Some(CardSignature {
+            seq: event.seq,
+            outcome: facts.signature,
+            signatures: facts.signatures,
+            algorithm: facts.algorithm.clone(),
+            key: facts.key.clone(),
+            source: facts.source,
+        });
+        save(rows, Table::Cards, key(&alias), &card);
+    }
+}
+
+fn extended(rows: &mut impl Rows, event: &Event) {
+    if let Some((alias, mut card)) = card_of(rows, event) {
+        card.extended = Some(Source::of(event, &[Role::Response]));
+        save(rows, Table::Cards, key(&alias), &card);
+    }
+}
+
+fn pinned(rows: &mut impl Rows, event: &Event, facts: &KeyPinned) {
+    let Some(alias) = registered(event).map(|alias| present(rows, &alias)) else {
+        return;
+    };
+    let Some(Entry::Present(mut agent)) = load(rows, Table::Agents, key(&alias)) else {
+        return;
+    };
+    agent
+        .keys
+        .retain(|known| known.thumbprint != facts.thumbprint);
+    agent.keys.push(PinnedKey {
+        key: facts.key.clone(),
+        thumbprint: facts.thumbprint,
+        source: Source::of(event, &[Role::Key]),
+    });
+    let excess = agent.keys.len().saturating_sub(KEYS_MAX);
+    agent.keys.drain(..excess);
+    save(rows, Table::Agents, key(&alias), &Entry::Present(agent));
 }
 
 fn failed(rows: &mut impl Rows, event: &Event, facts: &CardFailed) {

@@ -2,8 +2,9 @@
 
 use crate::outbox::agent_of;
 use crate::rows::{Bytes, Rows, Table, key_of, load, micros, save};
-use crate::task;
+use crate::task::{self, Report};
 use crate::view::Projection;
+use missive_log::event::facts::ContextName;
 use missive_log::event::{Alias, ContextId, EventKind, Seq, TaskId};
 use missive_log::{Event, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,14 @@ use serde::{Deserialize, Serialize};
 pub struct Context {
     /// Its id.
     pub context: ContextId,
+    /// What people call it.
+    pub name: Option<ContextName>,
+    /// The context that it was forked from.
+    pub parent: Option<ContextId>,
+    /// The event that began it here, with its summary and metadata; none if a message did.
+    pub begun: Option<Seq>,
+    /// The event that declared it finished, with its summary.
+    pub closed: Option<Seq>,
     /// The first event that concerns it.
     pub first: Seq,
     /// The newest event that concerns it.
@@ -37,15 +46,21 @@ pub(crate) struct Contexts;
 
 impl Projection for Contexts {
     const NAME: &'static str = "context";
-    const VERSION: u32 = 1;
-    const TABLES: &'static [Table] = &[Table::Contexts, Table::ContextAgents, Table::ContextTasks];
+    const VERSION: u32 = 2;
+    const TABLES: &'static [Table] = &[
+        Table::Contexts,
+        Table::ContextAgents,
+        Table::ContextTasks,
+        Table::ContextNames,
+        Table::ContextChildren,
+    ];
 
     fn apply(rows: &mut impl Rows, event: &Event) {
         if matches!(event.kind, EventKind::Unknown(_)) {
             return;
         }
         let reported = task::report(&event.kind);
-        let told = reported.and_then(|facts| facts.context.as_ref());
+        let told = reported.and_then(Report::context);
         // The peer's word first: a server may put a message into another context than it was asked to.
         let Some(context) = told.or(event.links.context.as_ref()) else {
             return;
@@ -56,7 +71,7 @@ impl Projection for Contexts {
             event,
             context,
             agent.as_ref(),
-            reported.map(|facts| &facts.task),
+            reported.map(Report::task),
         );
         if let Some(other) = event
             .links
@@ -66,7 +81,87 @@ impl Projection for Contexts {
         {
             note(rows, event, other, agent.as_ref(), None);
         }
+        declare(rows, event, context);
     }
+}
+
+/// What was declared here about a context, beside what crossed the wire.
+fn declare(rows: &mut impl Rows, event: &Event, context: &ContextId) {
+    let (name, parent) = match &event.kind {
+        EventKind::ContextCreated(facts) => (facts.name.as_ref(), None),
+        EventKind::ContextForked(facts) => (facts.name.as_ref(), Some(&facts.from)),
+        EventKind::ContextClosed(_) => {
+            if let Some(mut row) = load::<Context>(rows, Table::Contexts, key(context)) {
+                row.closed = Some(event.seq);
+                save(rows, Table::Contexts, key(context), &row);
+            }
+            return;
+        }
+        // Listed, not `_`: a new fact must be considered here before it compiles.
+        EventKind::LogCreated(_)
+        | EventKind::LogExported(_)
+        | EventKind::LogReanchored(_)
+        | EventKind::ActorSeen(_)
+        | EventKind::AgentAdded(_)
+        | EventKind::AgentRenamed(_)
+        | EventKind::AgentRemoved(_)
+        | EventKind::CardRequested(_)
+        | EventKind::CardFetched(_)
+        | EventKind::CardFailed(_)
+        | EventKind::SendRequested(_)
+        | EventKind::SendResponded(_)
+        | EventKind::SendFailed(_)
+        | EventKind::SendInDoubt(_)
+        | EventKind::SendResolved(_)
+        | EventKind::CallRequested(_)
+        | EventKind::CallResponded(_)
+        | EventKind::CallFailed(_)
+        | EventKind::TaskUpdated(_)
+        | EventKind::CardChecked(_)
+        | EventKind::CardChanged(_)
+        | EventKind::ExtendedCardFetched(_)
+        | EventKind::KeyPinned(_)
+        | EventKind::StreamRequested(_)
+        | EventKind::SubscriptionRequested(_)
+        | EventKind::StreamTask(_)
+        | EventKind::StreamMessage(_)
+        | EventKind::StreamStatusUpdate(_)
+        | EventKind::StreamArtifactUpdate(_)
+        | EventKind::StreamMalformed(_)
+        | EventKind::StreamClosed(_)
+        | EventKind::PushConfigured(_)
+        | EventKind::PushRemoved(_)
+        | EventKind::PushTask(_)
+        | EventKind::PushMessage(_)
+        | EventKind::PushStatusUpdate(_)
+        | EventKind::PushArtifactUpdate(_)
+        | EventKind::PushRejected(_)
+        | EventKind::WebhookStarted(_)
+        | EventKind::WebhookStopped(_)
+        | EventKind::ContextExported(_)
+        | EventKind::ArtifactsSaved(_)
+        | EventKind::Unknown(_) => return,
+    };
+    let Some(mut row) = load::<Context>(rows, Table::Contexts, key(context)) else {
+        return;
+    };
+    row.begun = Some(event.seq);
+    if let Some(parent) = parent.filter(|parent| *parent != context) {
+        row.parent = Some(parent.clone());
+        let child = key_of(&[key(parent)], key(context));
+        rows.put(Table::ContextChildren, &child, Bytes::empty());
+    }
+    // The first one keeps a name: whoever asks for it later must not get another context.
+    if let Some(name) = name
+        && rows
+            .get(Table::ContextNames, name.as_str().as_bytes())
+            .is_none()
+    {
+        row.name = Some(name.clone());
+        let id = key(context).into();
+        rows.put(Table::ContextNames, name.as_str().as_bytes(), id);
+    }
+    save(rows, Table::Contexts, key(context), &row);
 }
 
 fn key(context: &ContextId) -> &[u8] {
@@ -82,6 +177,10 @@ fn note(
 ) {
     let mut row = load(rows, Table::Contexts, key(context)).unwrap_or_else(|| Context {
         context: context.clone(),
+        name: None,
+        parent: None,
+        begun: None,
+        closed: None,
         first: event.seq,
         last: event.seq,
         created: event.at,

@@ -7,8 +7,9 @@
 use crate::agent::identity;
 use crate::outbox::agent_of;
 use crate::rows::{Rows, Table, key_of, load, micros, save};
+use crate::task::{self, Report};
 use crate::view::Projection;
-use missive_log::event::facts::TaskFacts;
+use missive_log::event::facts::StreamEnd;
 use missive_log::event::{Alias, ContextId, EventKind, MessageId, OperationId, Seq, TaskId};
 use missive_log::{Event, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -51,22 +52,43 @@ pub(crate) struct Messages;
 
 impl Projection for Messages {
     const NAME: &'static str = "message";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     const TABLES: &'static [Table] = &[Table::Messages, Table::Sends, Table::MessageCounts];
 
     fn apply(rows: &mut impl Rows, event: &Event) {
         match &event.kind {
             EventKind::SendRequested(facts) => sent(rows, event, &facts.message),
             EventKind::SendResponded(facts) => {
-                answered(rows, event, facts.task.as_ref());
+                answered(rows, event, facts.task.as_ref().map(Report::Whole));
                 if let Some(message) = &facts.message {
                     note(rows, event, message, Direction::Received);
                 }
             }
-            EventKind::SendResolved(facts) => answered(rows, event, Some(&facts.task)),
-            EventKind::SendFailed(_) => {
-                if let Some(cause) = event.cause {
-                    rows.delete(Table::Sends, &cause.to_key());
+            EventKind::SendResolved(facts) => {
+                answered(rows, event, Some(Report::Whole(&facts.task)));
+            }
+            EventKind::SendFailed(_) => forget(rows, event),
+            EventKind::StreamRequested(facts) => sent(rows, event, &facts.message),
+            // The first update says where the message landed; the row is gone for the later ones.
+            EventKind::StreamTask(_)
+            | EventKind::StreamStatusUpdate(_)
+            | EventKind::StreamArtifactUpdate(_) => {
+                answered(rows, event, task::report(&event.kind));
+            }
+            EventKind::StreamMessage(facts) => {
+                answered(rows, event, None);
+                if let Some(message) = &facts.message {
+                    note(rows, event, message, Direction::Received);
+                }
+            }
+            EventKind::StreamClosed(facts) => {
+                if facts.end != StreamEnd::InDoubt {
+                    forget(rows, event);
+                }
+            }
+            EventKind::PushMessage(facts) => {
+                if let Some(message) = facts.message.as_ref().filter(|_| facts.linked) {
+                    note(rows, event, message, Direction::Received);
                 }
             }
             // Listed, not `_`: a new fact must be considered here before it compiles.
@@ -85,6 +107,25 @@ impl Projection for Messages {
             | EventKind::CallResponded(_)
             | EventKind::CallFailed(_)
             | EventKind::TaskUpdated(_)
+            | EventKind::CardChecked(_)
+            | EventKind::CardChanged(_)
+            | EventKind::ExtendedCardFetched(_)
+            | EventKind::KeyPinned(_)
+            | EventKind::SubscriptionRequested(_)
+            | EventKind::StreamMalformed(_)
+            | EventKind::PushConfigured(_)
+            | EventKind::PushRemoved(_)
+            | EventKind::PushTask(_)
+            | EventKind::PushStatusUpdate(_)
+            | EventKind::PushArtifactUpdate(_)
+            | EventKind::PushRejected(_)
+            | EventKind::WebhookStarted(_)
+            | EventKind::WebhookStopped(_)
+            | EventKind::ContextCreated(_)
+            | EventKind::ContextForked(_)
+            | EventKind::ContextClosed(_)
+            | EventKind::ContextExported(_)
+            | EventKind::ArtifactsSaved(_)
             | EventKind::Unknown(_) => {}
         }
     }
@@ -153,8 +194,15 @@ fn keep(rows: &mut impl Rows, key: &[u8], before: Option<&ContextId>, row: &Mess
     }
 }
 
+/// Nothing more will be said of a message that was sent.
+fn forget(rows: &mut impl Rows, event: &Event) {
+    if let Some(cause) = event.cause {
+        rows.delete(Table::Sends, &cause.to_key());
+    }
+}
+
 /// What an answer says of the message that was sent: where it landed.
-fn answered(rows: &mut impl Rows, event: &Event, task: Option<&TaskFacts>) {
+fn answered(rows: &mut impl Rows, event: &Event, task: Option<Report<'_>>) {
     let Some(cause) = event.cause else {
         return;
     };
@@ -166,10 +214,10 @@ fn answered(rows: &mut impl Rows, event: &Event, task: Option<&TaskFacts>) {
         return;
     };
     let before = row.context.clone();
-    let told = task.and_then(|facts| facts.context.clone());
+    let told = task.and_then(|report| report.context().cloned());
     row.context = told.or_else(|| event.links.context.clone()).or(row.context);
     row.task = task
-        .map(|facts| facts.task.clone())
+        .map(|report| report.task().clone())
         .or_else(|| event.links.task.clone())
         .or(row.task);
     keep(rows, &key, before.as_ref(), &row);

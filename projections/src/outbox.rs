@@ -7,7 +7,8 @@
 
 use crate::rows::{Rows, Table, load, micros, save, save_new};
 use crate::view::Projection;
-use missive_log::event::facts::{BareUrl, Failure};
+use missive_log::event::facts::{BareUrl, Failure, StreamEnd};
+use missive_log::event::kind::StreamClosed;
 use missive_log::event::{
     Alias, ContextId, EventKind, InstanceId, MessageId, OperationId, Seq, Subject, TaskId,
 };
@@ -23,6 +24,20 @@ pub enum Intent {
     Send,
     /// Make a call that can be repeated.
     Call,
+    /// Send a message and follow its answer. Doubt is resolved by asking for its task.
+    Stream,
+    /// Follow a task. Repeating it is harmless.
+    Subscription,
+}
+
+impl Intent {
+    /// Whether it carries a message.
+    pub fn is_message(self) -> bool {
+        match self {
+            Self::Send | Self::Stream => true,
+            Self::Card | Self::Call | Self::Subscription => false,
+        }
+    }
 }
 
 /// An intent without an outcome.
@@ -73,7 +88,7 @@ pub(crate) struct Outbox;
 
 impl Projection for Outbox {
     const NAME: &'static str = "outbox";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     const TABLES: &'static [Table] = &[Table::Outbox, Table::OutboxByOperation];
 
     fn apply(rows: &mut impl Rows, event: &Event) {
@@ -110,6 +125,29 @@ impl Projection for Outbox {
                     keep(rows, &row);
                 }
             }
+            EventKind::StreamRequested(stream) => {
+                let row = Open {
+                    message: Some(stream.message.clone()),
+                    attempt: stream.attempt,
+                    ..row_of(event, Intent::Stream, stream.instance, &stream.url)
+                };
+                open(rows, &row);
+            }
+            EventKind::SubscriptionRequested(facts) => {
+                let row = Open {
+                    task: Some(facts.task.clone()),
+                    ..row_of(event, Intent::Subscription, facts.instance, &facts.url)
+                };
+                open(rows, &row);
+            }
+            EventKind::StreamTask(facts) => landed(rows, event, facts.update, &facts.task.task),
+            EventKind::StreamStatusUpdate(facts) => {
+                landed(rows, event, facts.update, &facts.status.task);
+            }
+            EventKind::StreamArtifactUpdate(facts) => {
+                landed(rows, event, facts.update, &facts.chunk.task);
+            }
+            EventKind::StreamClosed(facts) => closed(rows, event, facts),
             // Listed, not `_`: a new fact must be considered here before it compiles.
             EventKind::LogCreated(_)
             | EventKind::LogExported(_)
@@ -119,8 +157,60 @@ impl Projection for Outbox {
             | EventKind::AgentRenamed(_)
             | EventKind::AgentRemoved(_)
             | EventKind::TaskUpdated(_)
+            | EventKind::CardChecked(_)
+            | EventKind::CardChanged(_)
+            | EventKind::ExtendedCardFetched(_)
+            | EventKind::KeyPinned(_)
+            | EventKind::StreamMessage(_)
+            | EventKind::StreamMalformed(_)
+            | EventKind::PushConfigured(_)
+            | EventKind::PushRemoved(_)
+            | EventKind::PushTask(_)
+            | EventKind::PushMessage(_)
+            | EventKind::PushStatusUpdate(_)
+            | EventKind::PushArtifactUpdate(_)
+            | EventKind::PushRejected(_)
+            | EventKind::WebhookStarted(_)
+            | EventKind::WebhookStopped(_)
+            | EventKind::ContextCreated(_)
+            | EventKind::ContextForked(_)
+            | EventKind::ContextClosed(_)
+            | EventKind::ContextExported(_)
+            | EventKind::ArtifactsSaved(_)
             | EventKind::Unknown(_) => {}
         }
+    }
+}
+
+/// The first update of a stream says which task it is about.
+fn landed(rows: &mut impl Rows, event: &Event, update: u64, task: &TaskId) {
+    let cause = event.cause.filter(|_| update == 1);
+    let named = cause.and_then(|cause| load::<Open>(rows, Table::Outbox, &cause.to_key()));
+    if let Some(mut row) = named {
+        row.task.get_or_insert_with(|| task.clone());
+        keep(rows, &row);
+    }
+}
+
+/// A stream is over: a doubt keeps its row, an answer closes every attempt at its message, and
+/// whatever else is known for sure closes this one.
+fn closed(rows: &mut impl Rows, event: &Event, facts: &StreamClosed) {
+    let cause = event.cause;
+    let named = cause.and_then(|cause| load::<Open>(rows, Table::Outbox, &cause.to_key()));
+    let Some(mut row) = named else {
+        return;
+    };
+    if facts.end == StreamEnd::InDoubt {
+        row.doubt = Some(Doubt {
+            seq: event.seq,
+            failure: facts.failure.unwrap_or(Failure::ConnectionLost),
+            status: facts.status,
+        });
+        keep(rows, &row);
+    } else if row.intent == Intent::Stream && facts.updates > 0 {
+        close_attempts(rows, &row);
+    } else {
+        close(rows, &row);
     }
 }
 
@@ -196,12 +286,13 @@ fn close(rows: &mut impl Rows, row: &Open) {
     }
 }
 
-/// The open intent that an outcome is about.
+/// The open intent that an outcome is about. Outcomes of messages are about streams as well, since a
+/// doubt about one is resolved in the same way.
 fn answered(rows: &mut impl Rows, event: &Event, intent: Intent) -> Option<Open> {
     let named = event
         .cause
         .and_then(|cause| load::<Open>(rows, Table::Outbox, &cause.to_key()));
-    named.filter(|row| row.intent == intent).or_else(|| {
+    named.filter(|row| is_alike(row, intent)).or_else(|| {
         open_of(rows, event.operation.as_ref()?, intent)
             .into_iter()
             .next()
@@ -213,8 +304,12 @@ fn open_of(rows: &mut impl Rows, operation: &OperationId, intent: Intent) -> Vec
     let places = places_of(rows, operation).into_iter().rev();
     places
         .filter_map(|place| load::<Open>(rows, Table::Outbox, &place.to_key()))
-        .filter(|row| row.intent == intent)
+        .filter(|row| is_alike(row, intent))
         .collect()
+}
+
+fn is_alike(row: &Open, intent: Intent) -> bool {
+    row.intent == intent || (intent.is_message() && row.intent.is_message())
 }
 
 fn close_one(rows: &mut impl Rows, event: &Event, intent: Intent) {
@@ -224,10 +319,14 @@ fn close_one(rows: &mut impl Rows, event: &Event, intent: Intent) {
 }
 
 fn close_sends(rows: &mut impl Rows, event: &Event) {
-    let Some(row) = answered(rows, event, Intent::Send) else {
-        return;
-    };
-    close(rows, &row);
+    if let Some(row) = answered(rows, event, Intent::Send) {
+        close_attempts(rows, &row);
+    }
+}
+
+/// Closes an intent to send and every other attempt at its message.
+fn close_attempts(rows: &mut impl Rows, row: &Open) {
+    close(rows, row);
     let Some(operation) = &row.operation else {
         return;
     };

@@ -6,19 +6,22 @@
 //! names. Calls block on the disk, or on the socket.
 
 use crate::agent::{self, Agent, Card, Entry};
-use crate::artifact::Artifact;
+use crate::artifact::{self, Artifact};
 use crate::context::Context;
 use crate::error::ViewsError;
 use crate::host::{Status, ViewsHost};
 use crate::index::{subject_key, term};
 use crate::message::{Direction, Message};
 use crate::outbox::Open;
+use crate::push::{self, PushConfig};
 use crate::rows::attached::{Attached, AttachedAt, Request};
 use crate::rows::{Index, KeyRange, Order, Places, Read, Table, decode_row, fetch, key_of};
 use crate::select::Filter;
+use crate::source::Source;
 use crate::task::Task;
 use crate::verify::Comparison;
 use missive_log::Subject;
+use missive_log::event::facts::ContextName;
 use missive_log::event::{Alias, ArtifactId, ContextId, MessageId, OperationId, Seq, TaskId};
 use serde::de::DeserializeOwned;
 use std::ops::ControlFlow;
@@ -187,6 +190,43 @@ impl Views {
             self.list(Table::Artifacts, &KeyRange::prefix(&prefix))?;
         artifacts.sort_by_key(|artifact| (artifact.source.seq, artifact.position));
         Ok(artifacts)
+    }
+
+    /// The pieces of an artifact behind its beginning, in their order, at most [`LIST_MAX`] of them.
+    pub fn pieces(&self, task: &Task, artifact: &Artifact) -> Result<Vec<Source>, ViewsError> {
+        if artifact.pieces == 0 {
+            return Ok(Vec::new());
+        }
+        let key = artifact::key(&task_key(task), &artifact.artifact);
+        let prefix = artifact::pieces_prefix(&key, artifact);
+        let mut pieces = self.list(Table::Pieces, &KeyRange::prefix(&prefix))?;
+        // The views may have seen more of the log since the artifact was read.
+        pieces.truncate(usize::try_from(artifact.pieces).unwrap_or(usize::MAX));
+        Ok(pieces)
+    }
+
+    /// The push notification configurations of a task, by id.
+    pub fn push_configs(&self, task: &Task) -> Result<Vec<PushConfig>, ViewsError> {
+        let prefix = push::prefix(&task_key(task));
+        self.list(Table::PushConfigs, &KeyRange::prefix(&prefix))
+    }
+
+    /// The context that people call so.
+    pub fn context_named(&self, name: &ContextName) -> Result<Option<ContextId>, ViewsError> {
+        let found = self.with(|rows| rows.get(Table::ContextNames, name.as_str().as_bytes()))?;
+        let read = |id: Vec<u8>| ContextId::new(&String::from_utf8(id).ok()?).ok();
+        let damaged = ViewsError::Damaged {
+            table: Table::ContextNames,
+        };
+        found.map(|id| read(id).ok_or(damaged)).transpose()
+    }
+
+    /// The contexts that were forked from one.
+    pub fn children_of(&self, context: &ContextId) -> Result<Vec<ContextId>, ViewsError> {
+        let prefix = key_of(&[context.as_str().as_bytes()], &[]);
+        let keys = self.keys_after(Table::ContextChildren, &prefix)?;
+        let read = |key: Vec<u8>| ContextId::new(&String::from_utf8(key).ok()?).ok();
+        Ok(keys.into_iter().filter_map(read).collect())
     }
 
     /// One artifact of a task.
@@ -407,7 +447,10 @@ impl Views {
     }
 }
 
+fn task_key(task: &Task) -> Vec<u8> {
+    key_of(&[task.task.as_str().as_bytes()], &task.identity)
+}
+
 fn artifact_prefix(task: &Task) -> Vec<u8> {
-    let key = key_of(&[task.task.as_str().as_bytes()], &task.identity);
-    key_of(&[&key], &[])
+    key_of(&[&task_key(task)], &[])
 }

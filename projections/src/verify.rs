@@ -9,8 +9,10 @@ use crate::context::Context;
 use crate::error::ViewsError;
 use crate::message::Message;
 use crate::outbox::Open;
+use crate::push::PushConfig;
 use crate::rows::store::Store;
 use crate::rows::{Order, Row, Table, decode_row, postings};
+use crate::source::Source;
 use crate::task::Task;
 use crate::views::owner;
 use missive_log::event::Seq;
@@ -219,7 +221,12 @@ fn describe_key(table: Table, key: &[u8]) -> String {
         | Table::Messages
         | Table::Artifacts
         | Table::MessageCounts
-        | Table::Identities => readable(key),
+        | Table::Identities
+        | Table::Assemblies
+        | Table::Pieces
+        | Table::ContextNames
+        | Table::ContextChildren
+        | Table::PushConfigs => readable(key),
     }
 }
 
@@ -242,13 +249,17 @@ fn describe_value(table: Table, value: &[u8]) -> String {
         Table::Tasks => as_a::<Task>(value),
         Table::Contexts => as_a::<Context>(value),
         Table::Messages => as_a::<Message>(value),
-        Table::Artifacts => as_a::<Artifact>(value),
+        Table::Artifacts | Table::Assemblies => as_a::<Artifact>(value),
+        Table::Pieces => as_a::<Source>(value),
+        Table::PushConfigs => as_a::<PushConfig>(value),
         Table::MessageCounts => as_a::<u32>(value),
         Table::OutboxByOperation => as_a::<Vec<Seq>>(value),
         Table::Meta
         | Table::ContextAgents
         | Table::ContextTasks
         | Table::Sends
+        | Table::ContextNames
+        | Table::ContextChildren
         | Table::Identities => readable(value),
     }
 }

@@ -11,6 +11,7 @@ use crate::error::ViewsError;
 use crate::index::{Postings, Subjects, Times, count_kinds};
 use crate::message::Messages;
 use crate::outbox::Outbox;
+use crate::push::PushConfigs;
 use crate::rows::disk::DiskStore;
 use crate::rows::fold::Fold;
 use crate::rows::pending::Cell;
@@ -20,7 +21,9 @@ use crate::rows::{Places, Rows, Table, decode_row, encode_row};
 use crate::task::Tasks;
 use crate::view::{Indexing, Projection};
 use missive_log::chain::{Link, LogId};
-use missive_log::event::facts::{Binding, CardPath, Failure, TaskState};
+use missive_log::event::facts::{
+    Binding, CardPath, Failure, KeySource, SignatureOutcome, TaskState,
+};
 use missive_log::event::stored::DecodeError;
 use missive_log::event::{Event, EventKind, Seq};
 use missive_log::{ReadError, Record};
@@ -48,7 +51,15 @@ pub struct ViewName {
 macro_rules! every_projection {
     ($call:ident) => {
         $call!(
-            Times, Subjects, Outbox, Agents, Tasks, Artifacts, Messages, Contexts
+            Times,
+            Subjects,
+            Outbox,
+            Agents,
+            Tasks,
+            Artifacts,
+            Messages,
+            Contexts,
+            PushConfigs
         )
     };
 }
@@ -99,6 +110,8 @@ pub fn fingerprint() -> String {
         Binding::ALL.iter().map(|v| v.as_str()).collect(),
         CardPath::ALL.iter().map(|v| v.as_str()).collect(),
         Failure::ALL.iter().map(|v| v.as_str()).collect(),
+        SignatureOutcome::ALL.iter().map(|v| v.as_str()).collect(),
+        KeySource::ALL.iter().map(|v| v.as_str()).collect(),
     ];
     let bytes = words
         .iter()

@@ -2,12 +2,19 @@
 //!
 //! Nothing personal and nothing free can be said with these types, since facts stay for ever: whatever
 //! a person or a peer wrote as prose is a payload. Unknown stored names of an enum make the fact
-//! unreadable on purpose; a new name is a new version of its fact.
+//! unreadable on purpose; after its first release, a new name is a new version of its fact.
 
 use super::id::{ArtifactId, ContextId, NotAnId, TaskId, hex_id, is_name, text_id};
 use super::time::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
+
+mod update;
+
+pub use update::{
+    ChunkFacts, ContextForm, KeySource, Malformed, PayloadFacts, PushRefusal, SignatureOutcome,
+    StatusFacts, StreamEnd, WebhookEnd,
+};
 
 macro_rules! stored_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
@@ -122,6 +129,18 @@ stored_enum!(
         GetTask = "get_task",
         /// `ListTasks`.
         ListTasks = "list_tasks",
+        /// `CancelTask`.
+        CancelTask = "cancel_task",
+        /// `CreateTaskPushNotificationConfig`.
+        CreatePushConfig = "create_push_config",
+        /// `GetTaskPushNotificationConfig`.
+        GetPushConfig = "get_push_config",
+        /// `ListTaskPushNotificationConfigs`.
+        ListPushConfigs = "list_push_configs",
+        /// `DeleteTaskPushNotificationConfig`.
+        DeletePushConfig = "delete_push_config",
+        /// `GetExtendedAgentCard`.
+        GetExtendedCard = "get_extended_card",
     }
 );
 
@@ -238,6 +257,12 @@ stored_enum!(
         TaskMismatch = "task_mismatch",
         /// A role other than the agent's.
         WrongRole = "wrong_role",
+        /// A piece of an artifact that has no beginning.
+        AppendWithoutBase = "append_without_base",
+        /// A message in a stream that is about a task, or a second one.
+        UnexpectedMessage = "unexpected_message",
+        /// Updates after the end of the task.
+        AfterTheEnd = "after_the_end",
     }
 );
 
@@ -309,6 +334,15 @@ text_id!(
 text_id!(
     /// What a log calls itself: the origin line that C2SP checkpoints use.
     LogOrigin, "a log origin (1 to 128 printable bytes)", |text| is_printable(text, 128)
+);
+text_id!(
+    /// What people call a context, 1 to 100 printable characters. It stays in the log for ever.
+    ContextName, "a context name (1 to 100 printable characters)", |text| text.chars().count() <= 100
+        && is_printable(text, 400)
+);
+hex_id!(
+    /// The RFC 7638 thumbprint of a public key (SHA-256).
+    Thumbprint, 32, "a thumbprint (64 hex digits)"
 );
 hex_id!(
     /// Random bytes that make a log's identity its own.

@@ -283,3 +283,7 @@ text_id!(
     /// An A2A `artifactId`: opaque, 1 to 1,024 bytes.
     ArtifactId, "an artifact id (1 to 1024 bytes)", is_peer_id
 );
+text_id!(
+    /// The id of a push notification configuration: opaque, 1 to 1,024 bytes.
+    PushConfigId, "a push configuration id (1 to 1024 bytes)", is_peer_id
+);

@@ -3,13 +3,33 @@
 //! `a2a.*` is what crossed the wire, `missive.*` is what happened here. A shape is never edited: a new
 //! one goes beside it (`stored.rs` knows every shape that was ever written and carries old to new).
 
-use super::facts::{
-    A2aError, BareUrl, Binding, CardPath, EntityTag, ExportFormat, Failure, InterfaceFacts,
-    InterfaceSource, Label, LogOrigin, MediaMode, Method, Name, Nonce, Program, Shape, SkillFacts,
-    TaskFacts, Tenant, Version, Violation,
+mod call;
+mod card;
+mod push;
+mod stream;
+
+pub use call::{
+    CallFailed, CallRequested, CallResponded, SendFailed, SendInDoubt, SendRequested, SendResolved,
+    SendResponded, TaskUpdated,
 };
-use super::id::{Alias, ContextId, InstanceId, MessageId, Seq, TaskId};
-use super::time::Timestamp;
+pub use card::{
+    CardChanged, CardChecked, CardFacts, CardFailed, CardFetched, CardRequested,
+    ExtendedCardFetched,
+};
+pub use push::{
+    PushArtifactUpdate, PushConfigured, PushMessage, PushRejected, PushRemoved, PushStatusUpdate,
+    PushTask, WebhookStarted, WebhookStopped,
+};
+pub use stream::{
+    StreamArtifactUpdate, StreamClosed, StreamMalformed, StreamMessage, StreamRequested,
+    StreamStatusUpdate, StreamTask, SubscriptionRequested,
+};
+
+use super::facts::{
+    BareUrl, Binding, ContextForm, ContextName, ExportFormat, InterfaceFacts, Label, LogOrigin,
+    Name, Nonce, PayloadFacts, Program, Thumbprint,
+};
+use super::id::{Alias, ArtifactId, ContextId, Seq, TaskId};
 use crate::chain::{Link, LogId};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -23,6 +43,7 @@ macro_rules! fact {
         pub struct $name { $($(#[$fdoc])* pub $field: $type),* }
     };
 }
+use fact;
 
 fact!(
     /// The log begins. Its body is hashed into the log's identity.
@@ -103,194 +124,6 @@ fact!(
     AgentRemoved {}
 );
 fact!(
-    /// A card is about to be asked for. Doubt is resolved by asking again.
-    CardRequested {
-        /// The run of the program that is about to do it.
-        instance: InstanceId,
-        /// The base URL.
-        url: BareUrl,
-        /// Whether a cached card is being revalidated.
-        revalidate: bool,
-    }
-);
-fact!(
-    /// A card came, or the cached one was confirmed (304). The raw card is the payload.
-    CardFetched {
-        /// The HTTP status: 200 or 304.
-        status: u16,
-        /// Which path answered.
-        path: CardPath,
-        /// The exact place that answered.
-        url: BareUrl,
-        /// Its entity tag.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        etag: Option<EntityTag>,
-        /// Its `Last-Modified`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        last_modified: Option<Timestamp>,
-        /// Until when it may be used without asking again (RFC 9111).
-        fresh_until: Timestamp,
-        /// The facts of the card; absent with 304.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        card: Option<CardFacts>,
-        /// What is wrong with the answer although it can be used.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        violations: Vec<Violation>,
-    }
-);
-fact!(
-    /// What routing and lists need of a card.
-    CardFacts {
-        /// Its interfaces that have an http(s) URL and a binding that we know by name, in order.
-        interfaces: Vec<InterfaceFacts>,
-        /// Whether it streams.
-        streaming: bool,
-        /// Whether it pushes.
-        push: bool,
-        /// Whether it has an extended card.
-        extended: bool,
-        /// What it takes.
-        input_modes: Vec<MediaMode>,
-        /// What it gives.
-        output_modes: Vec<MediaMode>,
-        /// What it can do, the first 256.
-        skills: Vec<SkillFacts>,
-    }
-);
-fact!(
-    /// No card came. The answer, if any, is the payload.
-    CardFailed {
-        /// Why.
-        failure: Failure,
-        /// The HTTP status, if there was one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        status: Option<u16>,
-    }
-);
-fact!(
-    /// A message is about to be sent. Body and headers are payloads. Doubt is resolved by asking for its task.
-    SendRequested {
-        /// The run of the program that is about to do it.
-        instance: InstanceId,
-        /// The A2A `messageId`.
-        message: MessageId,
-        /// How.
-        binding: Binding,
-        /// Where.
-        url: BareUrl,
-        /// Where that place came from.
-        source: InterfaceSource,
-        /// The protocol version that was sent.
-        version: Version,
-        /// The tenant that was sent.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        tenant: Option<Tenant>,
-        /// How many parts it has.
-        parts: u32,
-        /// 1 for the first time, one more for each `retry --resend`.
-        attempt: u32,
-    }
-);
-fact!(
-    /// The peer answered a message. The raw answer is the payload.
-    SendResponded {
-        /// The HTTP status.
-        status: u16,
-        /// With what.
-        shape: Shape,
-        /// The id of the answered Message.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        message: Option<MessageId>,
-        /// The task, if it answered with one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        task: Option<TaskFacts>,
-        /// What is wrong with the answer although it can be used.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        violations: Vec<Violation>,
-    }
-);
-fact!(
-    /// The message did not do what it should, and that is known for sure.
-    SendFailed {
-        /// Why.
-        failure: Failure,
-        /// The HTTP status, if there was one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        status: Option<u16>,
-        /// Which A2A error.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        error: Option<A2aError>,
-    }
-);
-fact!(
-    /// A byte of the message left and no full answer came: whether it arrived is not known.
-    SendInDoubt {
-        /// What ended the wait.
-        failure: Failure,
-        /// The HTTP status, if the answer had begun.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        status: Option<u16>,
-    }
-);
-fact!(
-    /// A doubt was resolved: the peer has a task for that message.
-    SendResolved {
-        /// The task that it was found in.
-        task: TaskFacts,
-    }
-);
-fact!(
-    /// A call that can be repeated is about to be made.
-    CallRequested {
-        /// The run of the program that is about to do it.
-        instance: InstanceId,
-        /// What.
-        method: Method,
-        /// How.
-        binding: Binding,
-        /// Where.
-        url: BareUrl,
-        /// The task that is asked for.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        task: Option<TaskId>,
-        /// The context whose tasks are asked for.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        context: Option<ContextId>,
-    }
-);
-fact!(
-    /// The peer answered a call. The raw answer is the payload.
-    CallResponded {
-        /// The HTTP status.
-        status: u16,
-        /// How many tasks it holds; each is also a `a2a.task.updated`.
-        tasks: u32,
-        /// What is wrong with the answer although it can be used.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        violations: Vec<Violation>,
-    }
-);
-fact!(
-    /// A call has no good answer.
-    CallFailed {
-        /// Why.
-        failure: Failure,
-        /// The HTTP status, if there was one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        status: Option<u16>,
-        /// Which A2A error.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        error: Option<A2aError>,
-    }
-);
-fact!(
-    /// A task was seen in an answer to a call. The task as received is the payload.
-    TaskUpdated {
-        /// What was seen.
-        task: TaskFacts,
-    }
-);
-fact!(
     /// The log, or a part of it, left the house. The filter is the payload.
     LogExported {
         /// In which form.
@@ -314,6 +147,64 @@ fact!(
         found: Seq,
         /// The link that was found there.
         found_link: Link,
+    }
+);
+fact!(
+    /// A context was begun here, before any message. Its summary and metadata are payloads.
+    ContextCreated {
+        /// What people call it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<ContextName>,
+    }
+);
+fact!(
+    /// A context was begun here as the child of another one. Its metadata is a payload.
+    ContextForked {
+        /// The parent.
+        from: ContextId,
+        /// What people call it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<ContextName>,
+    }
+);
+fact!(
+    /// A context was declared finished here; agents are told nothing. The summary is the payload.
+    ContextClosed {}
+);
+fact!(
+    /// Everything about a context left the house.
+    ContextExported {
+        /// In which form.
+        format: ContextForm,
+        /// The place up to which the log was read.
+        through: Seq,
+        /// How many events were written out.
+        events: u64,
+    }
+);
+fact!(
+    /// Artifacts of a task were written to files. The names of the files are the payload.
+    ArtifactsSaved {
+        /// The task.
+        task: TaskId,
+        /// Which artifacts, the first 256.
+        artifacts: Vec<ArtifactId>,
+        /// How many files.
+        files: u32,
+        /// What they were made of, the first 256 payloads.
+        sources: Vec<PayloadFacts>,
+        /// How many payloads they were made of.
+        sources_total: u32,
+    }
+);
+fact!(
+    /// A key was pinned: from now on only it verifies the cards of this agent. The key is the payload.
+    KeyPinned {
+        /// The id that signatures name it by.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<Label>,
+        /// Its RFC 7638 thumbprint (SHA-256).
+        thumbprint: Thumbprint,
     }
 );
 
@@ -434,6 +325,58 @@ kinds!(
     CallFailed(CallFailed) = "a2a.call.failed",
     /// A task was seen.
     TaskUpdated(TaskUpdated) = "a2a.task.updated",
+    /// The signatures of a card were looked at.
+    CardChecked(CardChecked) = "a2a.card.checked",
+    /// A card is not what it was.
+    CardChanged(CardChanged) = "a2a.card.changed",
+    /// An extended card came.
+    ExtendedCardFetched(ExtendedCardFetched) = "a2a.card.extended",
+    /// A key was pinned.
+    KeyPinned(KeyPinned) = "missive.agent.key_pinned",
+    /// Intent: send a message and follow its answer.
+    StreamRequested(StreamRequested) = "a2a.stream.requested",
+    /// Intent: follow a task.
+    SubscriptionRequested(SubscriptionRequested) = "a2a.subscription.requested",
+    /// A stream showed a task.
+    StreamTask(StreamTask) = "a2a.stream.task",
+    /// A stream brought a message.
+    StreamMessage(StreamMessage) = "a2a.stream.message",
+    /// A stream told of a state.
+    StreamStatusUpdate(StreamStatusUpdate) = "a2a.stream.status_update",
+    /// A stream brought a piece of an artifact.
+    StreamArtifactUpdate(StreamArtifactUpdate) = "a2a.stream.artifact_update",
+    /// A stream brought no update.
+    StreamMalformed(StreamMalformed) = "a2a.stream.malformed",
+    /// Outcome: a stream is over.
+    StreamClosed(StreamClosed) = "a2a.stream.closed",
+    /// A peer pushes the updates of a task.
+    PushConfigured(PushConfigured) = "a2a.push.configured",
+    /// A peer pushes no more.
+    PushRemoved(PushRemoved) = "a2a.push.removed",
+    /// A task was delivered.
+    PushTask(PushTask) = "a2a.push.task",
+    /// A message was delivered.
+    PushMessage(PushMessage) = "a2a.push.message",
+    /// A state was delivered.
+    PushStatusUpdate(PushStatusUpdate) = "a2a.push.status_update",
+    /// A piece of an artifact was delivered.
+    PushArtifactUpdate(PushArtifactUpdate) = "a2a.push.artifact_update",
+    /// Deliveries were refused.
+    PushRejected(PushRejected) = "a2a.push.rejected",
+    /// A receiver listens.
+    WebhookStarted(WebhookStarted) = "missive.webhook.started",
+    /// A receiver stopped.
+    WebhookStopped(WebhookStopped) = "missive.webhook.stopped",
+    /// A context was begun here.
+    ContextCreated(ContextCreated) = "missive.context.created",
+    /// A context was begun as the child of another one.
+    ContextForked(ContextForked) = "missive.context.forked",
+    /// A context was declared finished.
+    ContextClosed(ContextClosed) = "missive.context.closed",
+    /// A context left the house.
+    ContextExported(ContextExported) = "missive.context.exported",
+    /// Artifacts were written to files.
+    ArtifactsSaved(ArtifactsSaved) = "missive.artifact.saved",
 );
 
 impl EventKind {

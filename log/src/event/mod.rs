@@ -12,7 +12,7 @@ mod time;
 
 pub use id::{
     ActorId, Alias, ArtifactId, BatchId, ContextId, EventId, HostId, InstanceId, MessageId,
-    OperationId, Seq, TaskId,
+    OperationId, PushConfigId, Seq, TaskId,
 };
 pub use kind::EventKind;
 pub use subject::{Links, Subject};

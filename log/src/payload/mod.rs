@@ -55,6 +55,18 @@ stored_enum!(
         Sources = "sources",
         /// The filter of an export.
         Filter = "filter",
+        /// One frame of an event stream: its data.
+        Frame = "frame",
+        /// The body of a delivery.
+        Delivery = "delivery",
+        /// A person's summary of a context.
+        Summary = "summary",
+        /// The address and path of a receiver.
+        Address = "address",
+        /// The names of files that were written.
+        Files = "files",
+        /// A public key.
+        Key = "key",
     }
 );
 

@@ -8,7 +8,12 @@ use std::path::Path;
 const KINDS: &str = include_str!("../../src/event/kind.rs");
 const SOURCES: &[&str] = &[
     KINDS,
+    include_str!("../../src/event/kind/call.rs"),
+    include_str!("../../src/event/kind/card.rs"),
+    include_str!("../../src/event/kind/push.rs"),
+    include_str!("../../src/event/kind/stream.rs"),
     include_str!("../../src/event/facts.rs"),
+    include_str!("../../src/event/facts/update.rs"),
     include_str!("../../src/event/id.rs"),
     include_str!("../../src/chain.rs"),
 ];
@@ -70,6 +75,64 @@ const ABOUT: &[(&str, &str, &str)] = &[
         "response, response_headers, error",
     ),
     ("a2a.task.updated", "`task:ID`", "task"),
+    ("a2a.card.checked", "`agent:ALIAS`", "error"),
+    ("a2a.card.changed", "`agent:ALIAS`", ""),
+    (
+        "a2a.card.extended",
+        "`operation:ID`",
+        "response, response_headers",
+    ),
+    ("missive.agent.key_pinned", "`agent:ALIAS`", "key"),
+    (
+        "a2a.stream.requested",
+        "`operation:ID`",
+        "request, request_headers, sources",
+    ),
+    (
+        "a2a.subscription.requested",
+        "`operation:ID`",
+        "request, request_headers",
+    ),
+    ("a2a.stream.task", "`task:ID`", "frame"),
+    ("a2a.stream.message", "`operation:ID`", "frame"),
+    ("a2a.stream.status_update", "`task:ID`", "frame"),
+    ("a2a.stream.artifact_update", "`task:ID`", "frame"),
+    ("a2a.stream.malformed", "`operation:ID`", "frame, error"),
+    (
+        "a2a.stream.closed",
+        "`operation:ID`",
+        "response, response_headers, error",
+    ),
+    (
+        "a2a.push.configured",
+        "`task:ID`",
+        "response, response_headers",
+    ),
+    ("a2a.push.removed", "`task:ID`", ""),
+    ("a2a.push.task", "`task:ID`", "delivery, request_headers"),
+    ("a2a.push.message", "`log`", "delivery, request_headers"),
+    (
+        "a2a.push.status_update",
+        "`task:ID`",
+        "delivery, request_headers",
+    ),
+    (
+        "a2a.push.artifact_update",
+        "`task:ID`",
+        "delivery, request_headers",
+    ),
+    ("a2a.push.rejected", "`log`", "delivery, error"),
+    ("missive.webhook.started", "`operation:ID`", "address"),
+    ("missive.webhook.stopped", "`operation:ID`", "error"),
+    (
+        "missive.context.created",
+        "`context:ID`",
+        "summary, metadata",
+    ),
+    ("missive.context.forked", "`context:ID`", "metadata"),
+    ("missive.context.closed", "`context:ID`", "summary"),
+    ("missive.context.exported", "`context:ID`", ""),
+    ("missive.artifact.saved", "`task:ID`", "files"),
 ];
 
 /// Stands before the meaning of a fact that is left out where there is nothing to say.

@@ -18,6 +18,9 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use std::sync::Arc;
 
+#[path = "histories_more.rs"]
+mod more;
+
 /// Identifiers that follow from the seed, on a clock that stands.
 pub(crate) fn ids(seed: &str) -> Arc<Ids> {
     let clock = FrozenClock::at(Timestamp::parse_rfc3339("2026-12-01T09:00:00Z").unwrap());
@@ -104,6 +107,8 @@ macro_rules! text {
         }
     };
 }
+use text;
+
 text!(alias, Alias, "[a-z0-9][a-z0-9._-]{0,8}");
 text!(name, Name, "[a-z0-9][a-z0-9._-]{0,8}");
 text!(operation, OperationId, "[A-Za-z0-9_-]{1,9}");
@@ -184,6 +189,10 @@ pub(crate) fn kind() -> BoxedStrategy<EventKind> {
         of_cards(),
         of_sends(),
         of_calls(),
+        more::of_streams(),
+        more::of_pushes(),
+        more::of_contexts(),
+        more::of_checks(),
         unknown()
     ]
     .boxed()
@@ -279,18 +288,11 @@ fn of_agents() -> impl Strategy<Value = EventKind> {
     ]
 }
 
-fn of_cards() -> impl Strategy<Value = EventKind> {
-    let requested = (instance(), url(), any::<bool>()).prop_map(|(instance, url, revalidate)| {
-        EventKind::CardRequested(CardRequested {
-            instance,
-            url,
-            revalidate,
-        })
-    });
+fn card_facts() -> impl Strategy<Value = CardFacts> {
     let skills = vec((label(), vec(label(), 0..3)), 0..3);
     let flags = any::<[bool; 3]>();
     let modes = (vec(mode(), 0..3), vec(mode(), 0..3));
-    let card = (vec(interface(), 0..3), flags, modes, skills).prop_map(
+    (vec(interface(), 0..3), flags, modes, skills).prop_map(
         |(interfaces, [streaming, push, extended], modes, skills)| CardFacts {
             interfaces,
             streaming,
@@ -303,7 +305,18 @@ fn of_cards() -> impl Strategy<Value = EventKind> {
                 .map(|(id, tags)| SkillFacts { id, tags })
                 .collect(),
         },
-    );
+    )
+}
+
+fn of_cards() -> impl Strategy<Value = EventKind> {
+    let requested = (instance(), url(), any::<bool>()).prop_map(|(instance, url, revalidate)| {
+        EventKind::CardRequested(CardRequested {
+            instance,
+            url,
+            revalidate,
+        })
+    });
+    let card = card_facts();
     let answer = (any::<u16>(), select(CardPath::ALL), url(), of(etag()));
     let fetched = (answer, of(time()), time(), of(card), violations()).prop_map(
         |((status, path, url, etag), last_modified, fresh_until, card, violations)| {

@@ -62,11 +62,21 @@ pub enum Table {
     MessageCounts = 16,
     /// What stands for an agent in the keys of other tables, by alias.
     Identities = 17,
+    /// Artifacts as each stream or the deliveries tell of them.
+    Assemblies = 18,
+    /// Pieces of artifacts.
+    Pieces = 19,
+    /// Contexts by the names that people gave them.
+    ContextNames = 20,
+    /// Children of a context.
+    ContextChildren = 21,
+    /// Push notification configurations by task.
+    PushConfigs = 22,
 }
 
 impl Table {
     /// Every table, in the order of their numbers.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 23] = [
         Self::Meta,
         Self::Postings,
         Self::Times,
@@ -85,6 +95,11 @@ impl Table {
         Self::Artifacts,
         Self::MessageCounts,
         Self::Identities,
+        Self::Assemblies,
+        Self::Pieces,
+        Self::ContextNames,
+        Self::ContextChildren,
+        Self::PushConfigs,
     ];
 
     /// Its name, as people see it.
@@ -108,6 +123,11 @@ impl Table {
             Self::Artifacts => "artifacts",
             Self::MessageCounts => "message counts",
             Self::Identities => "identities",
+            Self::Assemblies => "assembled artifacts",
+            Self::Pieces => "pieces of artifacts",
+            Self::ContextNames => "context names",
+            Self::ContextChildren => "children of contexts",
+            Self::PushConfigs => "push configurations",
         }
     }
 
