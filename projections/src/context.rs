@@ -87,61 +87,26 @@ impl Projection for Contexts {
 
 /// What was declared here about a context, beside what crossed the wire.
 fn declare(rows: &mut impl Rows, event: &Event, context: &ContextId) {
-    let (name, parent) = match &event.kind {
-        EventKind::ContextCreated(facts) => (facts.name.as_ref(), None),
-        EventKind::ContextForked(facts) => (facts.name.as_ref(), Some(&facts.from)),
-        EventKind::ContextClosed(_) => {
-            if let Some(mut row) = load::<Context>(rows, Table::Contexts, key(context)) {
-                row.closed = Some(event.seq);
-                save(rows, Table::Contexts, key(context), &row);
-            }
-            return;
-        }
-        // Listed, not `_`: a new fact must be considered here before it compiles.
-        EventKind::LogCreated(_)
-        | EventKind::LogExported(_)
-        | EventKind::LogReanchored(_)
-        | EventKind::ActorSeen(_)
-        | EventKind::AgentAdded(_)
-        | EventKind::AgentRenamed(_)
-        | EventKind::AgentRemoved(_)
-        | EventKind::CardRequested(_)
-        | EventKind::CardFetched(_)
-        | EventKind::CardFailed(_)
-        | EventKind::SendRequested(_)
-        | EventKind::SendResponded(_)
-        | EventKind::SendFailed(_)
-        | EventKind::SendInDoubt(_)
-        | EventKind::SendResolved(_)
-        | EventKind::CallRequested(_)
-        | EventKind::CallResponded(_)
-        | EventKind::CallFailed(_)
-        | EventKind::TaskUpdated(_)
-        | EventKind::CardChecked(_)
-        | EventKind::CardChanged(_)
-        | EventKind::ExtendedCardFetched(_)
-        | EventKind::KeyPinned(_)
-        | EventKind::StreamRequested(_)
-        | EventKind::SubscriptionRequested(_)
-        | EventKind::StreamTask(_)
-        | EventKind::StreamMessage(_)
-        | EventKind::StreamStatusUpdate(_)
-        | EventKind::StreamArtifactUpdate(_)
-        | EventKind::StreamMalformed(_)
-        | EventKind::StreamClosed(_)
-        | EventKind::PushConfigured(_)
-        | EventKind::PushRemoved(_)
-        | EventKind::PushTask(_)
-        | EventKind::PushMessage(_)
-        | EventKind::PushStatusUpdate(_)
-        | EventKind::PushArtifactUpdate(_)
-        | EventKind::PushRejected(_)
-        | EventKind::WebhookStarted(_)
-        | EventKind::WebhookStopped(_)
-        | EventKind::ContextExported(_)
-        | EventKind::ArtifactsSaved(_)
-        | EventKind::Unknown(_) => return,
-    };
+    if let EventKind::ContextCreated(facts) = &event.kind {
+        begin(rows, event, context, facts.name.as_ref(), None);
+    } else if let EventKind::ContextForked(facts) = &event.kind {
+        let (name, parent) = (facts.name.as_ref(), Some(&facts.from));
+        begin(rows, event, context, name, parent);
+    } else if let EventKind::ContextClosed(_) = &event.kind
+        && let Some(mut row) = load::<Context>(rows, Table::Contexts, key(context))
+    {
+        row.closed = Some(event.seq);
+        save(rows, Table::Contexts, key(context), &row);
+    }
+}
+
+fn begin(
+    rows: &mut impl Rows,
+    event: &Event,
+    context: &ContextId,
+    name: Option<&ContextName>,
+    parent: Option<&ContextId>,
+) {
     let Some(mut row) = load::<Context>(rows, Table::Contexts, key(context)) else {
         return;
     };
@@ -152,14 +117,12 @@ fn declare(rows: &mut impl Rows, event: &Event, context: &ContextId) {
         rows.put(Table::ContextChildren, &child, Bytes::empty());
     }
     // The first one keeps a name: whoever asks for it later must not get another context.
-    if let Some(name) = name
-        && rows
-            .get(Table::ContextNames, name.as_str().as_bytes())
-            .is_none()
-    {
-        row.name = Some(name.clone());
-        let id = key(context).into();
-        rows.put(Table::ContextNames, name.as_str().as_bytes(), id);
+    if let Some(name) = name {
+        let place = name.as_str().as_bytes();
+        if rows.get(Table::ContextNames, place).is_none() {
+            row.name = Some(name.clone());
+            rows.put(Table::ContextNames, place, key(context).into());
+        }
     }
     save(rows, Table::Contexts, key(context), &row);
 }

@@ -125,29 +125,12 @@ impl Projection for Outbox {
                     keep(rows, &row);
                 }
             }
-            EventKind::StreamRequested(stream) => {
-                let row = Open {
-                    message: Some(stream.message.clone()),
-                    attempt: stream.attempt,
-                    ..row_of(event, Intent::Stream, stream.instance, &stream.url)
-                };
-                open(rows, &row);
-            }
-            EventKind::SubscriptionRequested(facts) => {
-                let row = Open {
-                    task: Some(facts.task.clone()),
-                    ..row_of(event, Intent::Subscription, facts.instance, &facts.url)
-                };
-                open(rows, &row);
-            }
-            EventKind::StreamTask(facts) => landed(rows, event, facts.update, &facts.task.task),
-            EventKind::StreamStatusUpdate(facts) => {
-                landed(rows, event, facts.update, &facts.status.task);
-            }
-            EventKind::StreamArtifactUpdate(facts) => {
-                landed(rows, event, facts.update, &facts.chunk.task);
-            }
-            EventKind::StreamClosed(facts) => closed(rows, event, facts),
+            EventKind::StreamRequested(_)
+            | EventKind::SubscriptionRequested(_)
+            | EventKind::StreamTask(_)
+            | EventKind::StreamStatusUpdate(_)
+            | EventKind::StreamArtifactUpdate(_)
+            | EventKind::StreamClosed(_) => of_stream(rows, event),
             // Listed, not `_`: a new fact must be considered here before it compiles.
             EventKind::LogCreated(_)
             | EventKind::LogExported(_)
@@ -179,6 +162,31 @@ impl Projection for Outbox {
             | EventKind::ArtifactsSaved(_)
             | EventKind::Unknown(_) => {}
         }
+    }
+}
+
+fn of_stream(rows: &mut impl Rows, event: &Event) {
+    if let EventKind::StreamRequested(stream) = &event.kind {
+        let row = Open {
+            message: Some(stream.message.clone()),
+            attempt: stream.attempt,
+            ..row_of(event, Intent::Stream, stream.instance, &stream.url)
+        };
+        open(rows, &row);
+    } else if let EventKind::SubscriptionRequested(facts) = &event.kind {
+        let row = Open {
+            task: Some(facts.task.clone()),
+            ..row_of(event, Intent::Subscription, facts.instance, &facts.url)
+        };
+        open(rows, &row);
+    } else if let EventKind::StreamTask(facts) = &event.kind {
+        landed(rows, event, facts.update, &facts.task.task);
+    } else if let EventKind::StreamStatusUpdate(facts) = &event.kind {
+        landed(rows, event, facts.update, &facts.status.task);
+    } else if let EventKind::StreamArtifactUpdate(facts) = &event.kind {
+        landed(rows, event, facts.update, &facts.chunk.task);
+    } else if let EventKind::StreamClosed(facts) = &event.kind {
+        closed(rows, event, facts);
     }
 }
 

@@ -138,6 +138,7 @@ async fn payload(
 fn version_of(intent: Option<Event>) -> Option<String> {
     match intent?.kind {
         EventKind::SendRequested(facts) => Some(facts.version.to_string()),
+        EventKind::StreamRequested(facts) => Some(facts.version.to_string()),
         EventKind::LogCreated(_)
         | EventKind::LogExported(_)
         | EventKind::LogReanchored(_)
@@ -156,6 +157,31 @@ fn version_of(intent: Option<Event>) -> Option<String> {
         | EventKind::CallResponded(_)
         | EventKind::CallFailed(_)
         | EventKind::TaskUpdated(_)
+        | EventKind::CardChecked(_)
+        | EventKind::CardChanged(_)
+        | EventKind::ExtendedCardFetched(_)
+        | EventKind::KeyPinned(_)
+        | EventKind::SubscriptionRequested(_)
+        | EventKind::StreamTask(_)
+        | EventKind::StreamMessage(_)
+        | EventKind::StreamStatusUpdate(_)
+        | EventKind::StreamArtifactUpdate(_)
+        | EventKind::StreamMalformed(_)
+        | EventKind::StreamClosed(_)
+        | EventKind::PushConfigured(_)
+        | EventKind::PushRemoved(_)
+        | EventKind::PushTask(_)
+        | EventKind::PushMessage(_)
+        | EventKind::PushStatusUpdate(_)
+        | EventKind::PushArtifactUpdate(_)
+        | EventKind::PushRejected(_)
+        | EventKind::WebhookStarted(_)
+        | EventKind::WebhookStopped(_)
+        | EventKind::ContextCreated(_)
+        | EventKind::ContextForked(_)
+        | EventKind::ContextClosed(_)
+        | EventKind::ContextExported(_)
+        | EventKind::ArtifactsSaved(_)
         | EventKind::Unknown(_) => None,
     }
 }

@@ -135,11 +135,11 @@ fn method_of(operation: &Operation) -> Result<Method, CommandError> {
     match operation {
         Operation::GetTask { .. } => Ok(Method::GetTask),
         Operation::ListTasks(_) => Ok(Method::ListTasks),
+        Operation::CancelTask { .. } => Ok(Method::CancelTask),
         // Messages and streams have intents of their own.
         Operation::SendMessage(_)
         | Operation::SendStreamingMessage(_)
-        | Operation::SubscribeToTask { .. }
-        | Operation::CancelTask { .. } => Err(Failure::Internal {
+        | Operation::SubscribeToTask { .. } => Err(Failure::Internal {
             what: "the operation is no question that is asked by a call",
         }
         .into()),

@@ -5,9 +5,9 @@
 //! message id and the same bytes, and only after the peer was asked.
 
 use missive_log::backend::instance::Instance;
-use missive_log::event::facts::{Failure as Why, InterfaceSource, Method};
+use missive_log::event::facts::{Failure as Why, InterfaceSource, Method, StreamEnd};
 use missive_log::event::kind::{
-    CallFailed, CallRequested, CardFailed, SendInDoubt, SendRequested, SendResolved,
+    CallFailed, CallRequested, CardFailed, SendInDoubt, SendRequested, SendResolved, StreamClosed,
 };
 use missive_log::event::{Alias, Event, EventKind, Links, MessageId, OperationId, Seq, Subject};
 use missive_log::payload::redact::Redactor;
@@ -187,6 +187,16 @@ impl<L: Log> Missive<L> {
                         status: None,
                         error: None,
                     }),
+                    Intent::Stream | Intent::Subscription => {
+                        EventKind::StreamClosed(StreamClosed {
+                            end: StreamEnd::ProcessEnded,
+                            status: None,
+                            failure: Some(Why::ProcessEnded),
+                            error: None,
+                            updates: 0,
+                            state: None,
+                        })
+                    }
                 };
                 vec![moment.step(&operation, Some(open.seq), &links, kind, Vec::new())]
             })
@@ -234,10 +244,28 @@ impl<L: Log> Missive<L> {
                 task_id: task.to_string(),
                 history_length: None,
             },
-            (Method::GetTask, None) | (Method::ListTasks, _) => Operation::ListTasks(ListTasks {
-                context_id: facts.context.as_ref().map(ToString::to_string),
-                ..ListTasks::default()
-            }),
+            (Method::CancelTask, Some(task)) => Operation::CancelTask {
+                task_id: task.to_string(),
+            },
+            (
+                Method::CreatePushConfig
+                | Method::GetPushConfig
+                | Method::ListPushConfigs
+                | Method::DeletePushConfig
+                | Method::GetExtendedCard,
+                _,
+            ) => {
+                return Err(Failure::Internal {
+                    what: "a call of this kind cannot be repeated by its operation",
+                }
+                .into());
+            }
+            (Method::GetTask | Method::CancelTask, None) | (Method::ListTasks, _) => {
+                Operation::ListTasks(ListTasks {
+                    context_id: facts.context.as_ref().map(ToString::to_string),
+                    ..ListTasks::default()
+                })
+            }
         };
         let call = Call {
             agent: case.peer.alias.as_ref(),

@@ -6,6 +6,7 @@ mod disk;
 mod outbox;
 mod replay;
 mod select;
+mod streamed;
 mod tasks;
 
 use crate::rows::memory::MemoryStore;
@@ -14,17 +15,18 @@ use crate::views::{self, Source, State};
 use missive_log::backend::memory::MemoryLog;
 use missive_log::chain::{Link, LogId};
 use missive_log::event::facts::{
-    A2aError, ArtifactFacts, BareUrl, Binding, CardPath, ExportFormat, Failure, InterfaceSource,
-    Method, Shape, TaskFacts, TaskState, Version,
+    A2aError, ArtifactFacts, BareUrl, Binding, CardPath, ContextName, ExportFormat, Failure,
+    InterfaceSource, Method, Shape, StreamEnd, TaskFacts, TaskState, Version,
 };
 use missive_log::event::kind::{
     ActorSeen, AgentAdded, AgentRemoved, AgentRenamed, CallFailed, CallRequested, CallResponded,
-    CardFacts, CardFailed, CardFetched, CardRequested, LogExported, LogReanchored, SendFailed,
-    SendInDoubt, SendRequested, SendResolved, SendResponded, TaskUpdated, UnknownFact,
+    CardFacts, CardFailed, CardFetched, CardRequested, ContextClosed, ContextCreated,
+    ContextForked, LogExported, LogReanchored, PushRemoved, SendFailed, SendInDoubt, SendRequested,
+    SendResolved, SendResponded, TaskUpdated, UnknownFact,
 };
 use missive_log::event::{
     ActorId, Alias, ArtifactId, BatchId, ContextId, Draft, EventId, EventKind, InstanceId,
-    MessageId, OperationId, Origin, Seq, Subject, TaskId,
+    MessageId, OperationId, Origin, PushConfigId, Seq, Subject, TaskId,
 };
 use missive_log::seam::{Ids, SeededRandomness};
 use missive_log::{Batch, Clock, Head, Log, Record, Timestamp};
@@ -347,7 +349,7 @@ pub(super) struct Step {
 }
 
 pub(super) fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let numbers = (0_u8..23, 0_u8..5, 0_u8..4, 0_u8..4, 0_u8..5, 0_u8..6);
+    let numbers = (0_u8..35, 0_u8..5, 0_u8..4, 0_u8..4, 0_u8..5, 0_u8..6);
     let rest = (
         0_usize..9,
         proptest::option::of(0_u32..40),
@@ -440,8 +442,43 @@ fn kind_of(step: &Step) -> EventKind {
             found: Seq(8),
             found_link: Link([2; 32]),
         }),
+        22..35 => of_streams(step),
         _ => unknown(["missive.later.kind", "a2a.later"][usize::from(step.back % 2)]),
     }
+}
+
+/// Events of streams, deliveries and declarations.
+fn of_streams(step: &Step) -> EventKind {
+    let id = IDS[usize::from(step.task)];
+    let artifact = IDS[usize::from(step.context)];
+    let (append, last) = (step.back % 2 == 0, step.back % 3 == 0);
+    let state = TaskState::ALL[step.state];
+    let update = u64::from(step.back);
+    match step.what {
+        22 => streamed::streaming(id),
+        23 => streamed::subscribed(id, 1),
+        24..=26 => streamed::brought(update, streamed::chunk(id, artifact, append, last)),
+        27 => streamed::told(update, id, state),
+        28 => streamed::shown(update, reported(step)),
+        29 => streamed::delivered(streamed::status(id, state), append, last),
+        30 => streamed::closed(StreamEnd::ALL[step.state], update),
+        31 => EventKind::ContextCreated(ContextCreated {
+            name: (step.back > 0).then(|| ContextName::new(artifact_name(step)).unwrap()),
+        }),
+        32 => EventKind::ContextForked(ContextForked {
+            from: context(id),
+            name: None,
+        }),
+        33 => EventKind::ContextClosed(ContextClosed {}),
+        _ => EventKind::PushRemoved(PushRemoved {
+            task: task(id),
+            config: PushConfigId::new(artifact).unwrap(),
+        }),
+    }
+}
+
+fn artifact_name(step: &Step) -> &'static str {
+    ["one", "two", "three"][usize::from(step.back % 3)]
 }
 
 fn draft(step: &Step, head: Seq) -> Draft {

@@ -64,16 +64,16 @@ fn of_two_reports_the_newer_one_counts() {
             Completed,
         ),
         (
-            "the peer's clock says otherwise",
+            "whatever the peer's clock says",
             (Completed, Some(6)),
             (Working, Some(7)),
-            Working,
+            Completed,
         ),
         (
-            "finished another way",
+            "the first end counts",
             (Completed, None),
             (Failed, None),
-            Failed,
+            Completed,
         ),
         (
             "a clock of a far day is no clock",

@@ -121,7 +121,13 @@ pub(super) fn about(event: &Event) -> String {
 /// Whether an operation begins with this event: one line of it names the operation, and not all.
 fn asks(event: &Event) -> bool {
     let kind = event.kind.name();
-    kind == "a2a.send.requested" || kind == "a2a.call.requested"
+    matches!(
+        kind,
+        "a2a.send.requested"
+            | "a2a.call.requested"
+            | "a2a.stream.requested"
+            | "a2a.subscription.requested"
+    )
 }
 
 /// The word for what went wrong.
@@ -131,6 +137,11 @@ fn why(event: &Event) -> Option<&'static str> {
         EventKind::SendFailed(facts) => facts.failure,
         EventKind::SendInDoubt(facts) => facts.failure,
         EventKind::CallFailed(facts) => facts.failure,
+        EventKind::StreamClosed(facts) => return Some(facts.end.as_str()),
+        EventKind::StreamMalformed(facts) => return Some(facts.why.as_str()),
+        EventKind::PushRejected(facts) => return Some(facts.why.as_str()),
+        EventKind::WebhookStopped(facts) => return Some(facts.end.as_str()),
+        EventKind::CardChecked(facts) => return Some(facts.signature.as_str()),
         EventKind::LogCreated(_)
         | EventKind::LogExported(_)
         | EventKind::LogReanchored(_)
@@ -146,6 +157,27 @@ fn why(event: &Event) -> Option<&'static str> {
         | EventKind::CallRequested(_)
         | EventKind::CallResponded(_)
         | EventKind::TaskUpdated(_)
+        | EventKind::CardChanged(_)
+        | EventKind::ExtendedCardFetched(_)
+        | EventKind::KeyPinned(_)
+        | EventKind::StreamRequested(_)
+        | EventKind::SubscriptionRequested(_)
+        | EventKind::StreamTask(_)
+        | EventKind::StreamMessage(_)
+        | EventKind::StreamStatusUpdate(_)
+        | EventKind::StreamArtifactUpdate(_)
+        | EventKind::PushConfigured(_)
+        | EventKind::PushRemoved(_)
+        | EventKind::PushTask(_)
+        | EventKind::PushMessage(_)
+        | EventKind::PushStatusUpdate(_)
+        | EventKind::PushArtifactUpdate(_)
+        | EventKind::WebhookStarted(_)
+        | EventKind::ContextCreated(_)
+        | EventKind::ContextForked(_)
+        | EventKind::ContextClosed(_)
+        | EventKind::ContextExported(_)
+        | EventKind::ArtifactsSaved(_)
         | EventKind::Unknown(_) => return None,
     };
     Some(failure.as_str())
