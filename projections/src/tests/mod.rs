@@ -451,7 +451,7 @@ fn kind_of(step: &Step) -> EventKind {
 fn of_streams(step: &Step) -> EventKind {
     let id = IDS[usize::from(step.task)];
     let artifact = IDS[usize::from(step.context)];
-    let (append, last) = (step.back % 2 == 0, step.back % 3 == 0);
+    let (append, last) = (step.back.is_multiple_of(2), step.back.is_multiple_of(3));
     let state = TaskState::ALL[step.state];
     let update = u64::from(step.back);
     match step.what {
