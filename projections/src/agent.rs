@@ -225,6 +225,7 @@ impl Projection for Agents {
             | EventKind::WebhookStopped(_)
             | EventKind::ContextCreated(_)
             | EventKind::ContextForked(_)
+            | EventKind::ContextNamed(_)
             | EventKind::ContextClosed(_)
             | EventKind::ContextExported(_)
             | EventKind::ArtifactsSaved(_)
@@ -243,6 +244,7 @@ fn registered(event: &Event) -> Option<Alias> {
             | Subject::Operation(_)
             | Subject::Context(_)
             | Subject::Task(_)
+            | Subject::ContextName(_)
             | Subject::Other(_),
         )
         | None => event.links.agent.clone(),

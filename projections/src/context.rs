@@ -87,42 +87,29 @@ impl Projection for Contexts {
 
 /// What was declared here about a context, beside what crossed the wire.
 fn declare(rows: &mut impl Rows, event: &Event, context: &ContextId) {
-    if let EventKind::ContextCreated(facts) = &event.kind {
-        begin(rows, event, context, facts.name.as_ref(), None);
-    } else if let EventKind::ContextForked(facts) = &event.kind {
-        let (name, parent) = (facts.name.as_ref(), Some(&facts.from));
-        begin(rows, event, context, name, parent);
-    } else if let EventKind::ContextClosed(_) = &event.kind
-        && let Some(mut row) = load::<Context>(rows, Table::Contexts, key(context))
-    {
-        row.closed = Some(event.seq);
-        save(rows, Table::Contexts, key(context), &row);
-    }
-}
-
-fn begin(
-    rows: &mut impl Rows,
-    event: &Event,
-    context: &ContextId,
-    name: Option<&ContextName>,
-    parent: Option<&ContextId>,
-) {
     let Some(mut row) = load::<Context>(rows, Table::Contexts, key(context)) else {
         return;
     };
-    row.begun = Some(event.seq);
-    if let Some(parent) = parent.filter(|parent| *parent != context) {
-        row.parent = Some(parent.clone());
-        let child = key_of(&[key(parent)], key(context));
-        rows.put(Table::ContextChildren, &child, Bytes::empty());
-    }
-    // The first one keeps a name: whoever asks for it later must not get another context.
-    if let Some(name) = name {
-        let place = name.as_str().as_bytes();
+    if let EventKind::ContextCreated(_) = &event.kind {
+        row.begun = Some(event.seq);
+    } else if let EventKind::ContextForked(facts) = &event.kind {
+        row.begun = Some(event.seq);
+        if facts.from != *context {
+            let child = key_of(&[key(&facts.from)], key(context));
+            rows.put(Table::ContextChildren, &child, Bytes::empty());
+            row.parent = Some(facts.from.clone());
+        }
+    } else if let EventKind::ContextNamed(facts) = &event.kind {
+        // The first one keeps a name: whoever asks for it later must not get another context.
+        let place = facts.name.as_str().as_bytes();
         if rows.get(Table::ContextNames, place).is_none() {
-            row.name = Some(name.clone());
+            row.name = Some(facts.name.clone());
             rows.put(Table::ContextNames, place, key(context).into());
         }
+    } else if let EventKind::ContextClosed(_) = &event.kind {
+        row.closed = Some(event.seq);
+    } else {
+        return;
     }
     save(rows, Table::Contexts, key(context), &row);
 }

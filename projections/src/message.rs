@@ -123,6 +123,7 @@ impl Projection for Messages {
             | EventKind::WebhookStopped(_)
             | EventKind::ContextCreated(_)
             | EventKind::ContextForked(_)
+            | EventKind::ContextNamed(_)
             | EventKind::ContextClosed(_)
             | EventKind::ContextExported(_)
             | EventKind::ArtifactsSaved(_)

@@ -157,6 +157,7 @@ impl Projection for Outbox {
             | EventKind::WebhookStopped(_)
             | EventKind::ContextCreated(_)
             | EventKind::ContextForked(_)
+            | EventKind::ContextNamed(_)
             | EventKind::ContextClosed(_)
             | EventKind::ContextExported(_)
             | EventKind::ArtifactsSaved(_)

@@ -162,6 +162,7 @@ pub(crate) fn report(kind: &EventKind) -> Option<Report<'_>> {
         | EventKind::WebhookStopped(_)
         | EventKind::ContextCreated(_)
         | EventKind::ContextForked(_)
+        | EventKind::ContextNamed(_)
         | EventKind::ContextClosed(_)
         | EventKind::ContextExported(_)
         | EventKind::ArtifactsSaved(_)

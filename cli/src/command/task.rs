@@ -179,6 +179,7 @@ fn version_of(intent: Option<Event>) -> Option<String> {
         | EventKind::WebhookStopped(_)
         | EventKind::ContextCreated(_)
         | EventKind::ContextForked(_)
+        | EventKind::ContextNamed(_)
         | EventKind::ContextClosed(_)
         | EventKind::ContextExported(_)
         | EventKind::ArtifactsSaved(_)

@@ -175,6 +175,7 @@ impl<L: Log> Missive<L> {
             | EventKind::WebhookStopped(_)
             | EventKind::ContextCreated(_)
             | EventKind::ContextForked(_)
+            | EventKind::ContextNamed(_)
             | EventKind::ContextClosed(_)
             | EventKind::ContextExported(_)
             | EventKind::ArtifactsSaved(_)

@@ -151,20 +151,20 @@ fact!(
 );
 fact!(
     /// A context was begun here, before any message. Its summary and metadata are payloads.
-    ContextCreated {
-        /// What people call it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        name: Option<ContextName>,
-    }
+    ContextCreated {}
 );
 fact!(
     /// A context was begun here as the child of another one. Its metadata is a payload.
     ContextForked {
         /// The parent.
         from: ContextId,
+    }
+);
+fact!(
+    /// A context has a name from here on. The subject is the name, so that nobody else gets it.
+    ContextNamed {
         /// What people call it.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        name: Option<ContextName>,
+        name: ContextName,
     }
 );
 fact!(
@@ -371,6 +371,8 @@ kinds!(
     ContextCreated(ContextCreated) = "missive.context.created",
     /// A context was begun as the child of another one.
     ContextForked(ContextForked) = "missive.context.forked",
+    /// A context got a name.
+    ContextNamed(ContextNamed) = "missive.context.named",
     /// A context was declared finished.
     ContextClosed(ContextClosed) = "missive.context.closed",
     /// A context left the house.

@@ -1,5 +1,6 @@
 //! What a fact is about, and the A2A nouns that it can be looked up by.
 
+use super::facts::ContextName;
 use super::id::{ActorId, Alias, ContextId, Hex, NotAnId, OperationId, TaskId, deserialize_text};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -21,6 +22,8 @@ pub enum Subject {
     Context(ContextId),
     /// An A2A task.
     Task(TaskId),
+    /// What people call a context.
+    ContextName(ContextName),
     /// Something that only a newer build knows.
     Other(OtherSubject),
 }
@@ -43,6 +46,7 @@ impl Subject {
             Self::Operation(id) => ("operation:", id.as_str()),
             Self::Context(id) => ("context:", id.as_str()),
             Self::Task(id) => ("task:", id.as_str()),
+            Self::ContextName(name) => ("context_name:", name.as_str()),
             Self::Other(OtherSubject(text)) => ("", &**text),
         };
         [prefix, kind, id].concat()
@@ -67,6 +71,7 @@ impl std::str::FromStr for Subject {
             "operation" => OperationId::new(id).map(Self::Operation),
             "context" => ContextId::new(id).map(Self::Context),
             "task" => TaskId::new(id).map(Self::Task),
+            "context_name" => ContextName::new(id).map(Self::ContextName),
             _ if !text.is_empty() && text.len() <= 2_048 => {
                 Ok(Self::Other(OtherSubject(text.into())))
             }

@@ -130,6 +130,7 @@ const ABOUT: &[(&str, &str, &str)] = &[
         "summary, metadata",
     ),
     ("missive.context.forked", "`context:ID`", "metadata"),
+    ("missive.context.named", "`context_name:NAME`", ""),
     ("missive.context.closed", "`context:ID`", "summary"),
     ("missive.context.exported", "`context:ID`", ""),
     ("missive.artifact.saved", "`task:ID`", "files"),

@@ -118,6 +118,7 @@ text!(message, MessageId, "(?s).{1,9}");
 text!(artifact, ArtifactId, "(?s).{1,9}");
 text!(label, Label, "\\PC{1,9}");
 text!(mode, MediaMode, "[a-z]{1,6}/[a-z+]{1,6}");
+text!(context_name, ContextName, "\\PC{1,9}");
 text!(etag, EntityTag, "(W/)?\"[a-z0-9\\\\]{0,9}\"");
 text!(version, Version, "[0-9]{1,2}\\.[0-9]{1,2}");
 text!(tenant, Tenant, "\\PC{1,9}");
@@ -135,6 +136,7 @@ fn subject() -> impl Strategy<Value = Subject> {
         operation().prop_map(Subject::Operation),
         context().prop_map(Subject::Context),
         task().prop_map(Subject::Task),
+        context_name().prop_map(Subject::ContextName),
         "(later|x)(:\\PC{0,6})?".prop_map(|text| text.parse().unwrap()),
     ]
 }

@@ -4,7 +4,6 @@ use super::*;
 use missive_log::event::PushConfigId;
 
 text!(config, PushConfigId, "(?s).{1,9}");
-text!(context_name, ContextName, "\\PC{1,9}");
 
 fn status_facts() -> impl Strategy<Value = StatusFacts> {
     let state = select(TaskState::ALL);
@@ -200,10 +199,9 @@ pub(super) fn of_pushes() -> impl Strategy<Value = EventKind> {
 }
 
 pub(super) fn of_contexts() -> impl Strategy<Value = EventKind> {
-    let created =
-        of(context_name()).prop_map(|name| EventKind::ContextCreated(ContextCreated { name }));
-    let forked = (context(), of(context_name()))
-        .prop_map(|(from, name)| EventKind::ContextForked(ContextForked { from, name }));
+    let named = context_name().prop_map(|name| EventKind::ContextNamed(ContextNamed { name }));
+    let created = Just(EventKind::ContextCreated(ContextCreated {}));
+    let forked = context().prop_map(|from| EventKind::ContextForked(ContextForked { from }));
     let exported =
         (select(ContextForm::ALL), seq(), count()).prop_map(|(format, through, events)| {
             EventKind::ContextExported(ContextExported {
@@ -232,7 +230,7 @@ pub(super) fn of_contexts() -> impl Strategy<Value = EventKind> {
         },
     );
     let closed = Just(EventKind::ContextClosed(ContextClosed {}));
-    prop_oneof![created, forked, closed, exported, saved]
+    prop_oneof![created, forked, named, closed, exported, saved]
 }
 
 pub(super) fn of_checks() -> impl Strategy<Value = EventKind> {

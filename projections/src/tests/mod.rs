@@ -20,9 +20,9 @@ use missive_log::event::facts::{
 };
 use missive_log::event::kind::{
     ActorSeen, AgentAdded, AgentRemoved, AgentRenamed, CallFailed, CallRequested, CallResponded,
-    CardFacts, CardFailed, CardFetched, CardRequested, ContextClosed, ContextCreated,
-    ContextForked, LogExported, LogReanchored, PushRemoved, SendFailed, SendInDoubt, SendRequested,
-    SendResolved, SendResponded, TaskUpdated, UnknownFact,
+    CardFacts, CardFailed, CardFetched, CardRequested, ContextClosed, ContextForked, ContextNamed,
+    LogExported, LogReanchored, PushRemoved, SendFailed, SendInDoubt, SendRequested, SendResolved,
+    SendResponded, TaskUpdated, UnknownFact,
 };
 use missive_log::event::{
     ActorId, Alias, ArtifactId, BatchId, ContextId, Draft, EventId, EventKind, InstanceId,
@@ -462,23 +462,16 @@ fn of_streams(step: &Step) -> EventKind {
         28 => streamed::shown(update, reported(step)),
         29 => streamed::delivered(streamed::status(id, state), append, last),
         30 => streamed::closed(StreamEnd::ALL[step.state], update),
-        31 => EventKind::ContextCreated(ContextCreated {
-            name: (step.back > 0).then(|| ContextName::new(artifact_name(step)).unwrap()),
+        31 => EventKind::ContextNamed(ContextNamed {
+            name: ContextName::new(["one", "two", "three"][usize::from(step.back % 3)]).unwrap(),
         }),
-        32 => EventKind::ContextForked(ContextForked {
-            from: context(id),
-            name: None,
-        }),
+        32 => EventKind::ContextForked(ContextForked { from: context(id) }),
         33 => EventKind::ContextClosed(ContextClosed {}),
         _ => EventKind::PushRemoved(PushRemoved {
             task: task(id),
             config: PushConfigId::new(artifact).unwrap(),
         }),
     }
-}
-
-fn artifact_name(step: &Step) -> &'static str {
-    ["one", "two", "three"][usize::from(step.back % 3)]
 }
 
 fn draft(step: &Step, head: Seq) -> Draft {

@@ -279,23 +279,21 @@ fn declared(id: &str, kind: EventKind) -> Draft {
     draft
 }
 
-fn created(name: &str) -> EventKind {
-    EventKind::ContextCreated(ContextCreated {
-        name: Some(ContextName::new(name).unwrap()),
+fn named(name: &str) -> EventKind {
+    EventKind::ContextNamed(ContextNamed {
+        name: ContextName::new(name).unwrap(),
     })
 }
 
 #[test]
 fn contexts_have_names_parents_and_ends() {
     let mut world = World::new();
-    let begun = world.append(declared("c", created("Release 1")));
-    world.append(declared("d", created("Release 1")));
+    let begun = world.append(declared("c", EventKind::ContextCreated(ContextCreated {})));
+    world.append(declared("c", named("Release 1")));
+    world.append(declared("d", named("Release 1")));
     world.append(declared(
         "e",
-        EventKind::ContextForked(ContextForked {
-            from: context("c"),
-            name: None,
-        }),
+        EventKind::ContextForked(ContextForked { from: context("c") }),
     ));
     let end = world.append(declared("c", EventKind::ContextClosed(ContextClosed {})));
 

@@ -175,6 +175,7 @@ fn why(event: &Event) -> Option<&'static str> {
         | EventKind::WebhookStarted(_)
         | EventKind::ContextCreated(_)
         | EventKind::ContextForked(_)
+        | EventKind::ContextNamed(_)
         | EventKind::ContextClosed(_)
         | EventKind::ContextExported(_)
         | EventKind::ArtifactsSaved(_)
