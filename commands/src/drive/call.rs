@@ -22,6 +22,7 @@ use crate::refusal::Refusal;
 use crate::run::Missive;
 use crate::wire::answer::{Fault, Reading, Reply};
 use crate::wire::facts::TaskFacts;
+use crate::wire::push::PushCall;
 use crate::wire::request::{Operation, build};
 
 /// The most tasks of one answer that become events.
@@ -136,6 +137,10 @@ fn method_of(operation: &Operation) -> Result<Method, CommandError> {
         Operation::GetTask { .. } => Ok(Method::GetTask),
         Operation::ListTasks(_) => Ok(Method::ListTasks),
         Operation::CancelTask { .. } => Ok(Method::CancelTask),
+        Operation::Push(PushCall::Create(_)) => Ok(Method::CreatePushConfig),
+        Operation::Push(PushCall::Get { .. }) => Ok(Method::GetPushConfig),
+        Operation::Push(PushCall::List { .. }) => Ok(Method::ListPushConfigs),
+        Operation::Push(PushCall::Delete { .. }) => Ok(Method::DeletePushConfig),
         // Messages and streams have intents of their own.
         Operation::SendMessage(_)
         | Operation::SendStreamingMessage(_)
@@ -186,7 +191,7 @@ fn outcome(
     let tasks = match &reading.reply {
         Reply::Tasks { tasks, .. } => tasks.len(),
         Reply::Task(_) => 1,
-        Reply::Message(_) => 0,
+        Reply::Message(_) | Reply::Push(_) => 0,
     };
     let kind = EventKind::CallResponded(CallResponded {
         status: status.unwrap_or(0),
@@ -216,7 +221,7 @@ fn news<'a>(reading: &'a Reading, known: Option<&str>) -> Vec<(&'a TaskFacts, &'
             .iter()
             .map(|(task, raw)| (task, raw.as_str()))
             .collect(),
-        Reply::Task(_) | Reply::Message(_) => Vec::new(),
+        Reply::Task(_) | Reply::Message(_) | Reply::Push(_) => Vec::new(),
     }
 }
 

@@ -238,6 +238,7 @@ impl HttpCaller {
         let method = match request.verb {
             Verb::Get => Method::GET,
             Verb::Post => Method::POST,
+            Verb::Delete => Method::DELETE,
         };
         let headers = header_map(&request.headers, with_secrets)?;
         let mut builder = client.request(method, url.clone()).headers(headers);
@@ -312,6 +313,7 @@ fn tell_request(request: &Request, url: &Url) {
     let method = match request.verb {
         Verb::Get => "GET",
         Verb::Post => "POST",
+        Verb::Delete => "DELETE",
     };
     let bytes = request.body.as_ref().map_or(0, Vec::len);
     let to = shown(url);

@@ -69,11 +69,11 @@ pub fn judge(
         Some("it holds credentials")
     } else if hops >= rules.hops_max {
         Some("there were too many already")
-    } else if verb == Verb::Post && !matches!(status, 307 | 308) {
+    } else if verb != Verb::Get && !matches!(status, 307 | 308) {
         Some("it would turn the message into a GET")
     } else if cross_origin && !rules.cross_origin {
         Some("it leads to another origin")
-    } else if cross_origin && verb == Verb::Post {
+    } else if cross_origin && verb != Verb::Get {
         Some("a message is not repeated to another origin")
     } else if cross_origin && leads_inside(from, &to) {
         Some("it leads from a public host into a private network")

@@ -11,6 +11,7 @@ use super::facts::{self, MessageFacts, TaskFacts};
 use super::headers::{Headers, Media};
 use super::json::{Document, JsonError, Limits};
 use super::normal::normalise;
+use super::push::{self, PushCall, PushReply};
 use super::request::Operation;
 use super::text::is_html;
 use super::version::Binding;
@@ -52,6 +53,8 @@ pub enum Reply {
         /// What to ask for the next page with; `None` on the last.
         next_page_token: Option<String>,
     },
+    /// What is said of push notification configurations.
+    Push(PushReply),
 }
 
 /// An answer that cannot be used.
@@ -97,6 +100,12 @@ pub fn read(
     if !(200..300).contains(&answer.status) {
         return Err(reported());
     }
+    if let Operation::Push(PushCall::Delete { .. }) = operation
+        && binding == Binding::HttpJson
+        && answer.body.is_empty()
+    {
+        return Ok(deleted(Violations::default()));
+    }
     let mut odd = Violations::default();
     let document = read_body(answer, limits, &mut odd)?;
     // Only the top levels are normalised for finding the way; the object itself is, below.
@@ -136,6 +145,7 @@ pub fn read(
             Ok(reading)
         }
         Operation::ListTasks(_) => reading.tasks(),
+        Operation::Push(call) => reading.push(call),
     }
 }
 
@@ -287,6 +297,47 @@ impl Body<'_> {
             odd: self.odd,
         })
     }
+
+    fn push(mut self, call: &PushCall) -> Result<Reading, Fault> {
+        let value = self.value();
+        if let PushCall::Delete { .. } = call {
+            return Ok(deleted(self.odd));
+        }
+        if !value.is_object() {
+            return Err(broken("it holds no push configuration"));
+        }
+        let reply = match call {
+            PushCall::Delete { .. } => PushReply::Deleted,
+            PushCall::Create(_) | PushCall::Get { .. } => {
+                let config = push::config(&value, &mut self.odd);
+                if config.config_id.is_none() && config.url.is_none() {
+                    return Err(broken("it holds no push configuration"));
+                }
+                PushReply::Config(config)
+            }
+            PushCall::List { .. } => {
+                let path: Vec<&str> = self.path.iter().copied().chain(["configs"]).collect();
+                let texts = self.document.raw_elements(&path);
+                push::configs(&value, &texts, &mut self.odd)
+            }
+        };
+        let mut reading = Reading {
+            raw: self.raw(None),
+            reply: Reply::Push(reply),
+            odd: self.odd,
+        };
+        compare(&mut reading, Some(call.task_id()), None);
+        Ok(reading)
+    }
+}
+
+/// A configuration is gone, whatever the answer says beside its success.
+fn deleted(odd: Violations) -> Reading {
+    Reading {
+        reply: Reply::Push(PushReply::Deleted),
+        raw: String::new(),
+        odd,
+    }
 }
 
 /// A task without an id can be neither followed nor found again.
@@ -302,7 +353,8 @@ fn compare(reading: &mut Reading, task_id: Option<&str>, context_id: Option<&str
     let (answered_task, answered_context) = match &reading.reply {
         Reply::Task(facts) => (facts.task_id.as_deref(), facts.context_id.as_deref()),
         Reply::Message(facts) => (facts.task_id.as_deref(), facts.context_id.as_deref()),
-        Reply::Tasks { .. } => (None, None),
+        Reply::Push(PushReply::Config(facts)) => (facts.task_id.as_deref(), None),
+        Reply::Tasks { .. } | Reply::Push(_) => (None, None),
     };
     let differs = |sent: Option<&str>, answered: Option<&str>| matches!((sent, answered), (Some(sent), Some(answered)) if sent != answered);
     if differs(task_id, answered_task) {

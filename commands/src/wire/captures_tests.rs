@@ -85,6 +85,10 @@ fn outcome(result: &Result<Reading, Fault>) -> String {
             };
             format!("{} tasks{more}", tasks.len())
         }
+        Ok(Reading {
+            reply: Reply::Push(_),
+            ..
+        }) => "a push configuration".to_owned(),
         Err(Fault::Peer(error)) => {
             format!("{} {}", error.kind.name(), error.kind.exit().number())
         }

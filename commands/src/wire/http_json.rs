@@ -5,6 +5,7 @@ use url::Url;
 
 use super::headers::HeaderText;
 use super::negotiate::Choice;
+use super::push::PushCall;
 use super::request::{Bounds, BuildError, Operation, Request, Verb, below, segment};
 
 /// The media type of bodies (section 11.1).
@@ -61,13 +62,49 @@ pub(super) fn build(choice: &Choice, operation: &Operation) -> Result<Request, B
         Operation::SubscribeToTask { task_id, verb } => {
             let path = format!("/tasks/{}:subscribe", segment(task_id)?);
             match verb {
-                Verb::Post => post(below(&choice.url, &path)?, headers, &OnTask { tenant }),
+                Verb::Post | Verb::Delete => {
+                    post(below(&choice.url, &path)?, headers, &OnTask { tenant })
+                }
                 Verb::Get => Ok(get(
                     below(&choice.url, &format!("{prefix}{path}"))?,
                     headers,
                 )),
             }
         }
+        Operation::Push(push) => build_push(choice, push, &prefix, headers),
+    }
+}
+
+fn build_push(
+    choice: &Choice,
+    push: &PushCall,
+    prefix: &str,
+    headers: Vec<(String, HeaderText)>,
+) -> Result<Request, BuildError> {
+    let path = push.path()?;
+    match push {
+        PushCall::Create(_) => {
+            let body = push.object(choice.tenant.as_deref());
+            post(below(&choice.url, &path)?, headers, &body)
+        }
+        PushCall::Get { .. } => Ok(get(
+            below(&choice.url, &format!("{prefix}{path}"))?,
+            headers,
+        )),
+        PushCall::List {
+            page_size,
+            page_token,
+            ..
+        } => {
+            let mut url = below(&choice.url, &format!("{prefix}{path}"))?;
+            append(&mut url, "pageSize", *page_size);
+            append(&mut url, "pageToken", page_token.as_ref());
+            Ok(get(url, headers))
+        }
+        PushCall::Delete { .. } => Ok(Request {
+            verb: Verb::Delete,
+            ..get(below(&choice.url, &format!("{prefix}{path}"))?, headers)
+        }),
     }
 }
 

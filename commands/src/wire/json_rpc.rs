@@ -96,6 +96,7 @@ pub(super) fn build(
                 id: task_id,
             },
         ),
+        Operation::Push(push) => envelope(id, push.method(), push.object(tenant)),
     }?;
     let plain = |name: &str, value: &str| (name.to_owned(), HeaderText::Plain(value.to_owned()));
     let accept = if operation.is_streamed() {

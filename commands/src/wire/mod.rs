@@ -19,6 +19,7 @@ pub mod message;
 pub mod negotiate;
 pub mod normal;
 mod parse;
+pub mod push;
 pub mod request;
 pub mod sse;
 mod sse_frame;

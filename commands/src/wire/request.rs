@@ -11,6 +11,7 @@ use url::Url;
 use super::headers::{HeaderError, HeaderText, check_header};
 use super::message::SendMessage;
 use super::negotiate::Choice;
+use super::push::PushCall;
 use super::text::excerpt;
 use super::version::{Binding, SPOKEN};
 use super::{http_json, json_rpc};
@@ -23,6 +24,8 @@ pub enum Verb {
     Get,
     /// Changes something; never repeated without being told to.
     Post,
+    /// Takes something away; safe to repeat.
+    Delete,
 }
 
 /// An HTTP request, complete but for the connection.
@@ -99,6 +102,8 @@ pub enum Operation {
         /// The method over HTTP+JSON, where the text of A2A says POST and its schema GET.
         verb: Verb,
     },
+    /// One of the four operations on push notification configurations.
+    Push(PushCall),
 }
 
 impl Operation {
@@ -110,6 +115,7 @@ impl Operation {
             | Self::ListTasks(_)
             | Self::CancelTask { .. }
             | Self::SubscribeToTask { .. } => true,
+            Self::Push(push) => push.is_repeatable(),
         }
     }
 
@@ -120,7 +126,8 @@ impl Operation {
             Self::SendMessage(_)
             | Self::GetTask { .. }
             | Self::ListTasks(_)
-            | Self::CancelTask { .. } => false,
+            | Self::CancelTask { .. }
+            | Self::Push(_) => false,
         }
     }
 }
