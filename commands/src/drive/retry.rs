@@ -36,6 +36,7 @@ use crate::wire::card::Interface;
 use crate::wire::json::{Document, Limits};
 use crate::wire::message::SendMessage;
 use crate::wire::negotiate::{Choice, Source};
+use crate::wire::push::PushCall;
 use crate::wire::request::{ListTasks, Operation, Request, build};
 use crate::wire::version::{Binding, Version};
 
@@ -247,6 +248,19 @@ impl<L: Log> Missive<L> {
             (Method::CancelTask, Some(task)) => Operation::CancelTask {
                 task_id: task.to_string(),
             },
+            // The secrets of a creation are not in the log, and whether it or a deletion arrived is what
+            // the list says.
+            (
+                Method::CreatePushConfig
+                | Method::GetPushConfig
+                | Method::ListPushConfigs
+                | Method::DeletePushConfig,
+                Some(task),
+            ) => Operation::Push(PushCall::List {
+                task_id: task.to_string(),
+                page_size: None,
+                page_token: None,
+            }),
             (
                 Method::CreatePushConfig
                 | Method::GetPushConfig
