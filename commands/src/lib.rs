@@ -7,6 +7,8 @@
 pub mod actor;
 pub mod agents;
 pub mod config;
+pub mod contexts;
+pub mod conversation;
 pub mod decide;
 pub mod doubt;
 pub mod drive;

@@ -11,6 +11,8 @@ use missive_log::event::ContextId;
 pub enum Note {
     /// The context was not known and begins with this message.
     NewContext(ContextId),
+    /// The context was closed here; agents know nothing of that.
+    ClosedContext(ContextId),
     /// The card was found elsewhere than it should be.
     CardPlace(String),
     /// The card could not be revalidated, so the one that is known is used.
@@ -39,6 +41,7 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NewContext(context) => write!(f, "context {context} is new"),
+            Self::ClosedContext(context) => write!(f, "context {context} was closed here"),
             Self::CardPlace(text) => f.write_str(text),
             Self::StaleCard(why) => write!(
                 f,

@@ -96,6 +96,22 @@ pub enum Refusal {
     NoContext {
         /// The text as an excerpt.
         name: String,
+        /// What may have been meant, nearest first.
+        nearest: Vec<String>,
+    },
+    /// A context has that id or that name.
+    #[error("a context is already called {name}")]
+    ContextTaken {
+        /// The id or the name, as an excerpt.
+        name: String,
+        /// The context that it means.
+        context: ContextId,
+    },
+    /// The context was closed before.
+    #[error("context {context} is closed already")]
+    ContextClosed {
+        /// The context.
+        context: ContextId,
     },
     /// The agent needs extensions that the message would not declare.
     #[error("the agent requires the extension {}", missing.join(", "))]
@@ -193,6 +209,8 @@ impl Refusal {
             | Self::NoParts
             | Self::TaskEnded { .. }
             | Self::ContextMismatch { .. }
+            | Self::ContextTaken { .. }
+            | Self::ContextClosed { .. }
             | Self::BadVersion { .. }
             | Self::Request(_)
             | Self::Finished { .. }
@@ -231,6 +249,8 @@ impl Refusal {
             Self::TaskEnded { .. } => "task_ended",
             Self::ContextMismatch { .. } => "context_mismatch",
             Self::NoContext { .. } => "context",
+            Self::ContextTaken { .. } => "context_taken",
+            Self::ContextClosed { .. } => "context_closed",
             Self::ExtensionsRequired { .. } => "extension_required",
             Self::NoInterface(why) => match why {
                 NoChoice::NothingFits { .. } => "no_mutual_binding",

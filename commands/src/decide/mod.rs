@@ -9,6 +9,7 @@ pub mod agent_remove;
 pub mod agent_rename;
 pub mod call;
 pub mod card;
+pub mod context;
 pub mod export;
 pub mod outcome;
 pub mod reanchor;

@@ -6,13 +6,13 @@ use missive_log::event::{ContextId, EventKind, Links, MessageId, OperationId, Su
 use missive_projections::Views;
 
 use super::{Decide, Decision, Moment, Undecided, unchanged};
+use crate::contexts::{find_context, nearest_contexts, no_context};
 use crate::evidence;
 use crate::facts;
 use crate::peer::Peer;
 use crate::refusal::Refusal;
 use crate::wire::negotiate::Choice;
 use crate::wire::request::Request;
-use crate::wire::text::excerpt;
 
 /// What a message belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub(crate) struct Place {
     pub(crate) task: Option<TaskId>,
     /// Whether the context begins with this message.
     pub(crate) is_new: bool,
+    /// Whether the context was declared finished here.
+    pub(crate) is_closed: bool,
 }
 
 /// Finds out where a message goes.
@@ -59,16 +61,16 @@ pub(crate) fn place(
         ..Place::default()
     };
     if let Some(text) = context {
-        let no_context = || Refusal::NoContext {
-            name: excerpt(text),
-        };
-        let id = ContextId::new(text).map_err(|_| no_context())?;
-        if views.context(&id)?.is_none() {
-            if !can_be_new(text) {
-                return Err(no_context().into());
+        let known = find_context(views, text)?;
+        found.is_new = known.is_none();
+        found.is_closed = known.as_ref().is_some_and(|known| known.closed.is_some());
+        let id = match known {
+            Some(known) => known.context,
+            None if can_be_new(text) => {
+                ContextId::new(text).map_err(|_| no_context(text, Vec::new()))?
             }
-            found.is_new = true;
-        }
+            None => return Err(no_context(text, nearest_contexts(views, text)?).into()),
+        };
         if let (Some(task), Some(belongs_to)) = (task, &of_task)
             && *belongs_to != id
         {

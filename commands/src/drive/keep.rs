@@ -4,7 +4,7 @@ use missive_log::event::Seq;
 use missive_log::{Batch, Log};
 
 use crate::decide::Moment;
-use crate::decide::export::Export;
+use crate::decide::export::{ContextExport, Export};
 use crate::decide::reanchor::Reanchor;
 use crate::failure::CommandError;
 use crate::run::{Missive, Recorded};
@@ -12,6 +12,13 @@ use crate::run::{Missive, Recorded};
 impl<L: Log> Missive<L> {
     /// Records that the log, or a part of it, left the house.
     pub async fn export_recorded(&self, export: &Export) -> Result<Recorded, CommandError> {
+        let recorded = self.record(export).await?;
+        self.settle();
+        Ok(recorded)
+    }
+
+    /// Records that everything about a context left the house.
+    pub async fn context_exported(&self, export: &ContextExport) -> Result<Recorded, CommandError> {
         let recorded = self.record(export).await?;
         self.settle();
         Ok(recorded)

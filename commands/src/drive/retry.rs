@@ -418,6 +418,7 @@ impl<L: Log> Missive<L> {
             belongs_to: case.event.links.context.clone(),
             task: case.event.links.task.clone(),
             is_new: false,
+            is_closed: false,
         };
         let mut outgoing = Outgoing {
             peer: &case.peer,

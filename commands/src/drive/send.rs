@@ -360,6 +360,9 @@ impl<L: Log> Missive<L> {
         if let Some(context) = place.context.as_ref().filter(|_| place.is_new) {
             self.note(Note::NewContext(context.clone()));
         }
+        if let Some(context) = place.context.as_ref().filter(|_| place.is_closed) {
+            self.note(Note::ClosedContext(context.clone()));
+        }
         if line.choice.foreign_host {
             self.note(Note::ForeignHost {
                 url: line.url.to_string(),

@@ -4,6 +4,7 @@
 //! terminal shows it; `raw` is a peer's JSON exactly as received.
 
 pub mod agent;
+pub mod context;
 pub mod send;
 
 use serde_json::value::RawValue;

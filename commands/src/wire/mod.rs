@@ -15,6 +15,7 @@ pub mod host;
 mod http_json;
 pub mod json;
 mod json_rpc;
+pub mod kept;
 pub mod message;
 pub mod negotiate;
 pub mod normal;
