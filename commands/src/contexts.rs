@@ -56,6 +56,14 @@ pub(crate) fn no_context(text: &str, nearest: Vec<String>) -> Refusal {
     }
 }
 
+/// `[A-Za-z0-9._:-]{1,256}`: what may become the id of a new context.
+pub fn can_be_new(text: &str) -> bool {
+    (1..=256).contains(&text.len())
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"._:-".contains(&b))
+}
+
 /// `context create`.
 #[derive(Clone, Debug, Default)]
 pub struct ContextCreate {

@@ -6,7 +6,7 @@ use missive_log::event::{ContextId, EventKind, Links, MessageId, OperationId, Su
 use missive_projections::Views;
 
 use super::{Decide, Decision, Moment, Undecided, unchanged};
-use crate::contexts::{find_context, nearest_contexts, no_context};
+use crate::contexts::{can_be_new, find_context, nearest_contexts, no_context};
 use crate::evidence;
 use crate::facts;
 use crate::peer::Peer;
@@ -85,14 +85,6 @@ pub(crate) fn place(
     }
     found.belongs_to = found.context.clone().or(of_task);
     Ok(found)
-}
-
-/// `[A-Za-z0-9._:-]{1,256}`: what may become the id of a new context.
-fn can_be_new(text: &str) -> bool {
-    (1..=256).contains(&text.len())
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"._:-".contains(&b))
 }
 
 /// The intent to send a message.

@@ -149,6 +149,20 @@ impl<'a> Told<'a> {
                 "leave --context out, or give --context {}",
                 word(belongs_to.as_str())
             ),
+            Refusal::NoContext { nearest, .. } if !nearest.is_empty() => {
+                format!("did you mean `{}`?", nearest.join("`, `"))
+            }
+            Refusal::NoContext { name, .. } if missive_commands::contexts::can_be_new(name) => {
+                "`missive context list` shows the contexts that there are".to_owned()
+            }
+            Refusal::ContextTaken { context, .. } => format!(
+                "`missive context show {}` shows it",
+                word(context.as_str())
+            ),
+            Refusal::ContextClosed { context } => format!(
+                "`missive context show {}` shows what was said in it",
+                word(context.as_str())
+            ),
             Refusal::NoContext { .. } => {
                 "the id of a new context has 1 to 256 of the characters A-Z, a-z, 0-9, `.`, `_`, `:` \
                  and `-`"
