@@ -13,6 +13,7 @@
 
 mod cli_agent;
 mod cli_config;
+mod cli_context;
 mod cli_doubt;
 mod cli_events;
 mod cli_faults;

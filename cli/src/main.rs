@@ -16,6 +16,7 @@ mod environment;
 #[cfg(test)]
 mod exit;
 mod failure;
+mod file;
 mod input;
 mod interrupt;
 mod open;

@@ -160,7 +160,7 @@ impl<L: Log> Missive<L> {
     ///
     /// # Errors
     /// The log or its views gave no answer.
-    pub async fn context_list(&self) -> Result<Done<ContextsReport>, CommandError> {
+    pub fn context_list(&self) -> Result<Done<ContextsReport>, CommandError> {
         let views = self.views();
         let mut contexts = Vec::new();
         for context in views.contexts()? {

@@ -209,7 +209,7 @@ impl Conversation {
                 let text = status.text.unwrap_or_default();
                 self.state(&first, &task, Some(&status.state), text, turns);
             }
-            Kept::Update(UpdateKind::Artifact(chunk)) => self.piece(first, &chunk, turns),
+            Kept::Update(UpdateKind::Artifact(chunk)) => self.piece(&first, &chunk, turns),
             Kept::Update(UpdateKind::Task(_) | UpdateKind::Message(_)) => {}
         }
     }
@@ -271,10 +271,10 @@ impl Conversation {
         self.state(like, &id, task.state.as_ref(), text, turns);
     }
 
-    fn piece(&mut self, like: Turn, chunk: &ChunkFacts, turns: &mut Vec<Turn>) {
+    fn piece(&mut self, like: &Turn, chunk: &ChunkFacts, turns: &mut Vec<Turn>) {
         let id = chunk.task_id.clone().unwrap_or_default();
         let name = chunk.artifact.artifact_id.clone().unwrap_or_default();
-        let told = self.told(&like, &id);
+        let told = self.told(like, &id);
         let parts = told.artifacts.entry(name.clone()).or_default();
         *parts = chunk.artifact.parts.len() + if chunk.append { *parts } else { 0 };
         let open = self.open.as_mut().filter(|open| {
@@ -291,7 +291,7 @@ impl Conversation {
             }
             open.withheld = open.withheld.or(like.withheld);
         } else {
-            turns.push(brought(&like, &id, &chunk.artifact));
+            turns.push(brought(like, &id, &chunk.artifact));
         }
     }
 }

@@ -81,10 +81,8 @@ impl Projection for Messages {
                     note(rows, event, message, Direction::Received);
                 }
             }
-            EventKind::StreamClosed(facts) => {
-                if facts.end != StreamEnd::InDoubt {
-                    forget(rows, event);
-                }
+            EventKind::StreamClosed(facts) if facts.end != StreamEnd::InDoubt => {
+                forget(rows, event);
             }
             EventKind::PushMessage(facts) => {
                 if let Some(message) = facts.message.as_ref().filter(|_| facts.linked) {
@@ -113,6 +111,7 @@ impl Projection for Messages {
             | EventKind::KeyPinned(_)
             | EventKind::SubscriptionRequested(_)
             | EventKind::StreamMalformed(_)
+            | EventKind::StreamClosed(_)
             | EventKind::PushConfigured(_)
             | EventKind::PushRemoved(_)
             | EventKind::PushTask(_)

@@ -4,6 +4,7 @@
 //! state.
 
 pub(crate) mod agent;
+pub(crate) mod context;
 pub(crate) mod events;
 pub(crate) mod global;
 pub(crate) mod send;
@@ -89,6 +90,16 @@ A file that comes back is shown by its name. Its bytes are in the task that the 
   missive task get t-1"
     )]
     Task(Task),
+
+    /// Begin, name, read, fork, close and export contexts
+    #[command(
+        subcommand,
+        arg_required_else_help = true,
+        after_help = "Examples:
+  missive context list
+  missive context show 'Release 7'"
+    )]
+    Context(context::Context),
 
     /// Read, follow, export and verify the log
     #[command(

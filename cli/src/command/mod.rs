@@ -4,6 +4,7 @@ mod acting;
 mod agent;
 mod beside;
 pub(crate) mod completion;
+mod context;
 mod doctor;
 mod events;
 mod log;
@@ -90,6 +91,7 @@ async fn dispatch(
         Command::Retry(command) => retry::run(command, setting, output).await,
         Command::Projection(command) => projection::run(command, setting, output).await,
         Command::Doctor(command) => doctor::run(command, setting, output).await,
+        Command::Context(command) => context::run(command, setting, output).await,
         Command::Task(command) => task::run(command, setting, output).await,
         Command::Demo | Command::Completion(_) => Err(Failure::new(
             Exit::Internal,

@@ -5,6 +5,7 @@
 
 use super::Setting;
 use crate::args::agent::Agent;
+use crate::args::context::Context;
 use crate::args::{Cli, Command};
 use crate::failure::Failure;
 use crate::suggest;
@@ -27,6 +28,13 @@ pub(super) fn check(cli: &Cli, setting: &Setting<'_>) -> Result<(), Failure> {
         | Command::Log(_)
         | Command::Projection(_)
         | Command::Task(_)
+        | Command::Context(
+            Context::List
+            | Context::Show(_)
+            | Context::Fork(_)
+            | Context::Close(_)
+            | Context::Export(_),
+        )
         | Command::Retry(_)
         | Command::Agent(Agent::List | Agent::Show(_)) => true,
         Command::Agent(
@@ -36,6 +44,7 @@ pub(super) fn check(cli: &Cli, setting: &Setting<'_>) -> Result<(), Failure> {
             | Agent::Rename(_)
             | Agent::Remove(_),
         )
+        | Command::Context(Context::Create(_))
         | Command::Send(_)
         | Command::Doctor(_)
         | Command::Demo

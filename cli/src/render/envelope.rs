@@ -34,6 +34,18 @@ pub(crate) enum Kind {
     Retry,
     /// `task get`.
     TaskGet,
+    /// `context create`.
+    ContextCreate,
+    /// `context list`.
+    ContextList,
+    /// `context show`.
+    ContextShow,
+    /// `context fork`.
+    ContextFork,
+    /// `context close`.
+    ContextClose,
+    /// `context export` into a file.
+    ContextExport,
     /// `events list`, as one document.
     EventsList,
     /// One event of `events list` or `events tail`.

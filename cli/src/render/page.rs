@@ -72,6 +72,17 @@ impl Page {
         }
     }
 
+    /// Text of several lines, each behind a margin, so that no line of it passes for one of ours.
+    pub(crate) fn quoted(&mut self, text: &str) {
+        for line in escape::block(text).lines() {
+            self.text.push_str("       ");
+            self.text.push_str(line);
+            let end = self.text.trim_end_matches(' ').len();
+            self.text.truncate(end);
+            self.text.push('\n');
+        }
+    }
+
     /// Names and values, aligned; an empty value is left out.
     pub(crate) fn fields(&mut self, fields: &[(&str, &str)]) {
         let kept = fields.iter().filter(|(_, value)| !value.is_empty());

@@ -117,70 +117,23 @@ impl<L: Log> Missive<L> {
             task_id: id,
             history_length: None,
         };
-        let (binding, operation, status, role) = match &end.kind {
-            EventKind::SendResponded(answered) => (
-                facts::binding_of(facts.binding),
-                Operation::SendMessage(SendMessage::default()),
-                answered.status,
-                Role::Response,
-            ),
-            EventKind::SendResolved(found) => (
-                Binding::HttpJson,
-                task(found.task.task.to_string()),
-                200,
-                Role::Task,
-            ),
-            EventKind::TaskUpdated(seen) => (
-                Binding::HttpJson,
-                task(seen.task.task.to_string()),
-                200,
-                Role::Task,
-            ),
-            EventKind::LogCreated(_)
-            | EventKind::LogExported(_)
-            | EventKind::LogReanchored(_)
-            | EventKind::ActorSeen(_)
-            | EventKind::AgentAdded(_)
-            | EventKind::AgentRenamed(_)
-            | EventKind::AgentRemoved(_)
-            | EventKind::CardRequested(_)
-            | EventKind::CardFetched(_)
-            | EventKind::CardFailed(_)
-            | EventKind::SendRequested(_)
-            | EventKind::SendFailed(_)
-            | EventKind::SendInDoubt(_)
-            | EventKind::CallRequested(_)
-            | EventKind::CallResponded(_)
-            | EventKind::CallFailed(_)
-            | EventKind::CardChecked(_)
-            | EventKind::CardChanged(_)
-            | EventKind::ExtendedCardFetched(_)
-            | EventKind::KeyPinned(_)
-            | EventKind::StreamRequested(_)
-            | EventKind::SubscriptionRequested(_)
-            | EventKind::StreamTask(_)
-            | EventKind::StreamMessage(_)
-            | EventKind::StreamStatusUpdate(_)
-            | EventKind::StreamArtifactUpdate(_)
-            | EventKind::StreamMalformed(_)
-            | EventKind::StreamClosed(_)
-            | EventKind::PushConfigured(_)
-            | EventKind::PushRemoved(_)
-            | EventKind::PushTask(_)
-            | EventKind::PushMessage(_)
-            | EventKind::PushStatusUpdate(_)
-            | EventKind::PushArtifactUpdate(_)
-            | EventKind::PushRejected(_)
-            | EventKind::WebhookStarted(_)
-            | EventKind::WebhookStopped(_)
-            | EventKind::ContextCreated(_)
-            | EventKind::ContextForked(_)
-            | EventKind::ContextNamed(_)
-            | EventKind::ContextClosed(_)
-            | EventKind::ContextExported(_)
-            | EventKind::ArtifactsSaved(_)
-            | EventKind::Unknown(_) => return Ok(None),
-        };
+        let (binding, operation, status, role) =
+            if let EventKind::SendResponded(answered) = &end.kind {
+                (
+                    facts::binding_of(facts.binding),
+                    Operation::SendMessage(SendMessage::default()),
+                    answered.status,
+                    Role::Response,
+                )
+            } else if let EventKind::SendResolved(found) = &end.kind {
+                let task = task(found.task.task.to_string());
+                (Binding::HttpJson, task, 200, Role::Task)
+            } else if let EventKind::TaskUpdated(seen) = &end.kind {
+                let task = task(seen.task.task.to_string());
+                (Binding::HttpJson, task, 200, Role::Task)
+            } else {
+                return Ok(None);
+            };
         let Some(body) = self.stored_bytes(end.seq, role).await? else {
             return Ok(None);
         };

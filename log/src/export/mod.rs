@@ -340,8 +340,7 @@ impl<'o, W: Write> Writer<'o, W> {
         match &mut self.form {
             Form::Evidence { gap } => {
                 write_gap(self.out, gap)?;
-                let payloads = payloads.iter().map(|held| held.shown.evidence()).collect();
-                line::write(self.out, &line::RecordLine::new(record, payloads))
+                write_evidence(self.out, record, payloads)
             }
             Form::Document(document) => document.event(self.out, &shown()),
             Form::Csv => tools::csv_event(self.out, &shown()),
@@ -360,6 +359,16 @@ impl<'o, W: Write> Writer<'o, W> {
         }
         self.out.flush()
     }
+}
+
+/// Writes one record in the evidence form, as one line: the digest of the body and the commitments of the
+/// payloads can be recomputed from it, and with the log's id its place as well.
+///
+/// # Errors
+/// What the writer says.
+pub fn write_evidence(out: &mut impl Write, record: &Record, payloads: &[Held]) -> io::Result<()> {
+    let payloads = payloads.iter().map(|held| held.shown.evidence()).collect();
+    line::write(out, &line::RecordLine::new(record, payloads))
 }
 
 /// Writes what was left out since the last event.

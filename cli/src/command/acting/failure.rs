@@ -5,6 +5,7 @@ use crate::command::Setting;
 use crate::failure::Failure;
 use crate::open::{Home, failure};
 use crate::suggest;
+use missive_commands::contexts::can_be_new;
 use missive_commands::effect::fetch::FetchError;
 use missive_commands::effect::reach::CallErrorKind;
 use missive_commands::wire::card::CardError;
@@ -144,29 +145,16 @@ impl<'a> Told<'a> {
                 self.agent(),
                 word(context.as_str())
             ),
-            Refusal::TaskEnded { context: None, .. } => "leave --task out to open a new one".to_owned(),
+            Refusal::TaskEnded { context: None, .. } => {
+                "leave --task out to open a new one".to_owned()
+            }
             Refusal::ContextMismatch { belongs_to, .. } => format!(
                 "leave --context out, or give --context {}",
                 word(belongs_to.as_str())
             ),
-            Refusal::NoContext { nearest, .. } if !nearest.is_empty() => {
-                format!("did you mean `{}`?", nearest.join("`, `"))
-            }
-            Refusal::NoContext { name, .. } if missive_commands::contexts::can_be_new(name) => {
-                "`missive context list` shows the contexts that there are".to_owned()
-            }
-            Refusal::ContextTaken { context, .. } => format!(
-                "`missive context show {}` shows it",
-                word(context.as_str())
-            ),
-            Refusal::ContextClosed { context } => format!(
-                "`missive context show {}` shows what was said in it",
-                word(context.as_str())
-            ),
-            Refusal::NoContext { .. } => {
-                "the id of a new context has 1 to 256 of the characters A-Z, a-z, 0-9, `.`, `_`, `:` \
-                 and `-`"
-                    .to_owned()
+            Refusal::NoContext { name, nearest } => no_context(name, nearest),
+            Refusal::ContextTaken { context, .. } | Refusal::ContextClosed { context } => {
+                format!("`missive context show {}` shows it", word(context.as_str()))
             }
             Refusal::ExtensionsRequired { missing } => {
                 let flags: Vec<String> = missing
@@ -434,4 +422,15 @@ fn of_kind(kind: ErrorKind) -> Option<&'static str> {
         | ErrorKind::RateLimited
         | ErrorKind::HttpStatus => None,
     }
+}
+
+fn no_context(name: &str, nearest: &[String]) -> String {
+    if !nearest.is_empty() {
+        return format!("did you mean `{}`?", nearest.join("`, `"));
+    }
+    if can_be_new(name) {
+        return "`missive context list` shows the contexts that there are".to_owned();
+    }
+    "the id of a new context has 1 to 256 of the characters A-Z, a-z, 0-9, `.`, `_`, `:` and `-`"
+        .to_owned()
 }

@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::open::Session;
 use crate::suggest;
 use missive_commands::Exit;
+use missive_commands::contexts::find_context;
 use missive_log::event::{ContextId, Seq};
 use missive_log::{Log as _, Record};
 use missive_projections::{Filter, KindPattern, SELECT_MAX, Views, ViewsError};
@@ -20,10 +21,14 @@ const PAGE: usize = 256;
 
 /// The filter of the command line, up to the end that the log has now.
 pub(super) fn filter(args: &args::Filter, session: &Session) -> Result<Filter, Failure> {
-    let context = args.context.as_deref().map(ContextId::new).transpose();
+    let context = args
+        .context
+        .as_deref()
+        .map(|text| context(text, session))
+        .transpose();
     Ok(Filter {
         agent: args.agent.clone(),
-        context: context.map_err(|error| Failure::from_error(Exit::Usage, &error))?,
+        context: context?,
         task: args.task.clone(),
         operation: args.operation.clone(),
         kinds: patterns(args),
@@ -35,6 +40,16 @@ pub(super) fn filter(args: &args::Filter, session: &Session) -> Result<Filter, F
         reverse: false,
         limit: args.limit,
     })
+}
+
+/// The context with this id or name; one that nobody knows is its own id. Where the views cannot follow a
+/// damaged log, names mean nothing.
+fn context(text: &str, session: &Session) -> Result<ContextId, Failure> {
+    let known = session.views().and_then(|views| find_context(&views, text));
+    if let Ok(Some(known)) = known {
+        return Ok(known.context);
+    }
+    ContextId::new(text).map_err(|error| Failure::from_error(Exit::Usage, &error))
 }
 
 /// The types of the command line.
@@ -190,14 +205,14 @@ fn unknown_operation(filter: &Filter, views: &Views) -> Result<Option<Failure>, 
 
 /// Places from the indexes, page by page.
 #[derive(Debug)]
-pub(super) struct Indexed {
+pub(in crate::command) struct Indexed {
     views: Views,
     filter: Filter,
     ended: bool,
 }
 
 impl Indexed {
-    pub(super) fn new(views: Views, filter: Filter) -> Self {
+    pub(in crate::command) fn new(views: Views, filter: Filter) -> Self {
         Self {
             views,
             filter,
@@ -206,7 +221,7 @@ impl Indexed {
     }
 
     /// The next places, at most `most`; none at the end.
-    pub(super) fn page(&mut self, most: usize) -> Result<Vec<Seq>, ViewsError> {
+    pub(in crate::command) fn page(&mut self, most: usize) -> Result<Vec<Seq>, ViewsError> {
         let most = most
             .min(SELECT_MAX)
             .min(self.filter.limit.unwrap_or(SELECT_MAX));
@@ -357,7 +372,10 @@ async fn scanned(
 }
 
 /// The records at these places, and how many of them are damaged.
-async fn picked(session: &Session, places: &[Seq]) -> Result<(Vec<Record>, u64), Failure> {
+pub(in crate::command) async fn picked(
+    session: &Session,
+    places: &[Seq],
+) -> Result<(Vec<Record>, u64), Failure> {
     match session.log().pick(places).await {
         Ok(records) => return Ok((records, 0)),
         Err(error) if is_damage(&error) => {}

@@ -11,7 +11,6 @@ use crate::args::events::{Export, ExportFormat as Format};
 use crate::failure::Failure;
 use crate::open::Session;
 use crate::render::Output;
-use crate::render::sink::Writer;
 use missive_commands::Exit;
 use missive_commands::decide::export::Export as Recorded;
 use missive_log::ReadError;
@@ -20,7 +19,7 @@ use missive_log::event::facts::{ExportFormat, Program};
 use missive_log::export::{ExportError, Exported, Plan, export};
 use missive_projections::{Filter, KindPattern, SELECT_MAX, Views, ViewsError, block_on};
 use std::collections::VecDeque;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use tokio::sync::oneshot;
 
 pub(super) async fn run(
@@ -57,11 +56,7 @@ async fn write(
         .map_err(|error| session.views_failure(&error))?;
     let filter = filter(&command.filter, session)?;
     check_names(&filter, setting, &views).map_err(|error| session.views_failure(&error))??;
-    let mut kept =
-        Kept::new(&views, &filter, &plan).map_err(|error| session.views_failure(&error))?;
-    let events = kept
-        .count()
-        .map_err(|error| session.views_failure(&error))?;
+    let events = count(&views, &filter, &plan).map_err(|error| session.views_failure(&error))?;
     // First the fact, then the effect: what left the house is on record even if the writing is cut short.
     let fact = Recorded {
         format: plan.format,
@@ -72,14 +67,41 @@ async fn write(
     let missive = acting::for_records(setting, session)?;
     let recorded = missive.export_recorded(&fact).await;
     acting::concluded(&missive, output, &Told::of(setting), recorded)?;
-    let kept = Kept::new(&views, &filter, &plan).map_err(|error| session.views_failure(&error))?;
     let progress = output.progress("exporting");
-    let exported = on_a_thread(session, plan, kept, output.writer()?).await?;
+    let written = write_out(session, &filter, plan, output.writer()?).await?;
     drop(progress);
+    // The reader may have had enough.
+    if let Some((exported, _)) = written {
+        output.note(&format!(
+            "exported {} of {} events, up to {through}",
+            exported.events, through.seq
+        ));
+    }
+    Ok(Exit::Done)
+}
+
+/// How many events a filter means, with what the evidence form holds whatever it says.
+pub(in crate::command) fn count(
+    views: &Views,
+    filter: &Filter,
+    plan: &Plan,
+) -> Result<u64, ViewsError> {
+    Kept::new(views, filter, plan)?.count()
+}
+
+/// Writes the events that a filter means, and gives the writer back; nothing if its reader is gone.
+pub(in crate::command) async fn write_out<W: Write + Send + 'static>(
+    session: &Session,
+    filter: &Filter,
+    plan: Plan,
+    writer: W,
+) -> Result<Option<(Exported, W)>, Failure> {
+    let broken = |error: ViewsError| session.views_failure(&error);
+    let kept = Kept::new(&session.views().map_err(broken)?, filter, &plan).map_err(broken)?;
+    let (exported, writer) = on_a_thread(session, plan, kept, writer).await?;
     let exported = match exported {
-        // The reader has had enough.
         Err(ExportError::Write(error)) if error.kind() == ErrorKind::BrokenPipe => {
-            return Ok(Exit::Done);
+            return Ok(None);
         }
         Err(ExportError::Write(error)) => {
             return Err(Failure::io("the export cannot be written", &error).detail("stdout"));
@@ -105,11 +127,7 @@ async fn write(
             "the export is complete otherwise and says which; `missive events verify` says more",
         ));
     }
-    output.note(&format!(
-        "exported {} of {} events, up to {through}",
-        exported.events, through.seq
-    ));
-    Ok(Exit::Done)
+    Ok(Some((exported, writer)))
 }
 
 fn format(format: Format) -> ExportFormat {
@@ -121,12 +139,12 @@ fn format(format: Format) -> ExportFormat {
     }
 }
 
-async fn on_a_thread(
+async fn on_a_thread<W: Write + Send + 'static>(
     session: &Session,
     plan: Plan,
     kept: Kept,
-    mut writer: Writer,
-) -> Result<Result<Exported, ExportError>, Failure> {
+    mut writer: W,
+) -> Result<(Result<Exported, ExportError>, W), Failure> {
     let (done, exported) = oneshot::channel();
     let log = std::sync::Arc::clone(session.log());
     let mut kept = kept;
@@ -140,20 +158,19 @@ async fn on_a_thread(
             }
         };
         let exported = block_on(export(&*log, &plan, keep, &mut writer));
-        drop(writer);
         // The receiver is gone only if the process ends.
-        done.send((exported, broken)).ok();
+        done.send((exported, broken, writer)).ok();
     };
     std::thread::Builder::new()
         .name("export".to_owned())
         .spawn(work)
         .map_err(|error| Failure::io("a thread cannot be started", &error))?;
-    let (exported, broken) = exported
+    let (exported, broken, writer) = exported
         .await
         .map_err(|_| Failure::new(Exit::Internal, "the export ended early"))?;
     match broken {
         Some(error) => Err(session.views_failure(&error)),
-        None => Ok(exported),
+        None => Ok((exported, writer)),
     }
 }
 

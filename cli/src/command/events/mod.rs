@@ -10,7 +10,10 @@ mod stats;
 mod tail;
 mod verify;
 
-pub(super) use verify::{check, fault_of};
+pub(super) use chosen::{Indexed, picked};
+pub(super) use export::{count, write_out};
+pub(super) use shown::{Payloads, held};
+pub(super) use verify::{check, fault_of, known};
 
 use super::Setting;
 use crate::args::events::Events;

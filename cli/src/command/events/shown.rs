@@ -17,7 +17,7 @@ const KIND_WIDTH: usize = 22;
 
 /// How much of an event's payloads is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Payloads {
+pub(in crate::command) enum Payloads {
     /// Nothing: people see a line.
     None,
     /// The small ones.
@@ -71,7 +71,11 @@ impl Item {
 }
 
 /// The payloads of an event. One that does not verify is shown as missing; `events verify` says more.
-pub(super) async fn held(session: &Session, event: &Event, payloads: Payloads) -> Vec<Held> {
+pub(in crate::command) async fn held(
+    session: &Session,
+    event: &Event,
+    payloads: Payloads,
+) -> Vec<Held> {
     let mut held = Vec::with_capacity(event.payloads.len());
     for of in &event.payloads {
         let shown = match payloads {

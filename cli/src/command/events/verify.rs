@@ -78,7 +78,7 @@ pub(in crate::command) fn fault_of(
 }
 
 /// Every re-anchoring of the log.
-pub(super) async fn known(session: &Session) -> Result<Vec<LogReanchored>, Failure> {
+pub(in crate::command) async fn known(session: &Session) -> Result<Vec<LogReanchored>, Failure> {
     let filter = Filter {
         kinds: vec![KindPattern::new("missive.log.reanchored")],
         ..Filter::default()
