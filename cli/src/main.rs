@@ -55,10 +55,10 @@ fn run(arguments: Vec<OsString>, mode: Mode) -> Exit {
         Ok(cli) => cli,
         Err(outcome) => return answer(outcome, mode, colourless),
     };
-    trace::start(&cli.globals);
     let style = Style::of(&cli.globals, |name| std::env::var_os(name));
     let mut output = Output::new(style);
-    let ended = command::run(&cli, &mut output);
+    let ended = trace::start(&cli.globals, &environment::Environment::of_process())
+        .and_then(|()| command::run(&cli, &mut output));
     // What was printed before a failure is still a result.
     let printed = output.finish_blocking();
     match ended.and_then(|code| printed.map(|()| code)) {

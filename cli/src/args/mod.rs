@@ -141,6 +141,21 @@ A file that comes back is shown by its name. Its bytes are in the task that the 
   missive demo")]
     Demo,
 
+    /// What was asked of agents lately, and what came of it
+    #[command(after_help = "Examples:
+  missive logs
+  missive logs --failed --agent weather
+  missive logs --ndjson | jq -r '[.data.operation.operation_id, .data.operation.outcome] | @tsv'
+
+Each line is an operation: `missive events list --operation ID` shows its events.")]
+    Logs(Logs),
+
+    /// Print a manual page
+    #[command(after_help = "Examples:
+  missive manpage | man -l -
+  missive manpage task get > missive-task-get.1")]
+    Manpage(Manpage),
+
     /// Print a completion script
     #[command(after_help = "Examples:
   mkdir -p ~/.local/share/bash-completion/completions
@@ -189,6 +204,51 @@ pub(crate) struct Doctor {
 pub(crate) struct Completion {
     /// The shell to complete for
     pub(crate) shell: clap_complete::Shell,
+}
+
+/// `logs`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Logs {
+    /// Only what was asked of this agent
+    #[arg(long, value_name = "ALIAS", value_parser = value::alias)]
+    pub(crate) agent: Option<Alias>,
+
+    /// Only what failed, is in doubt or was given up
+    #[arg(long)]
+    pub(crate) failed: bool,
+
+    /// How many of the newest, at most 1000
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(crate) limit: u16,
+}
+
+/// `manpage`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Manpage {
+    /// The command, such as `task get`; without it the page of missive itself
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+}
+
+impl Command {
+    /// Its name, for the trace.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Agent(_) => "agent",
+            Self::Send(_) => "send",
+            Self::Retry(_) => "retry",
+            Self::Task(_) => "task",
+            Self::Context(_) => "context",
+            Self::Events(_) => "events",
+            Self::Log(_) => "log",
+            Self::Projection(_) => "projection",
+            Self::Doctor(_) => "doctor",
+            Self::Logs(_) => "logs",
+            Self::Manpage(_) => "manpage",
+            Self::Demo => "demo",
+            Self::Completion(_) => "completion",
+        }
+    }
 }
 
 /// The clap tree, for completion and documents.

@@ -8,6 +8,8 @@ mod context;
 mod doctor;
 mod events;
 mod log;
+mod logs;
+mod manpage;
 mod profile;
 mod projection;
 mod retry;
@@ -25,6 +27,7 @@ use crate::seams::{self, Seams};
 use missive_commands::Exit;
 use missive_commands::config::Config;
 use std::path::PathBuf;
+use tracing::Instrument as _;
 
 /// What a command works with, whatever it is.
 #[derive(Debug)]
@@ -45,6 +48,10 @@ pub(crate) struct Setting<'a> {
 pub(crate) fn run(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
     if let Command::Completion(completion) = &cli.command {
         output.bytes_blocking(completion::script(completion.shell))?;
+        return Ok(Exit::Done);
+    }
+    if let Command::Manpage(wanted) = &cli.command {
+        output.bytes_blocking(manpage::page(&wanted.command)?)?;
         return Ok(Exit::Done);
     }
     if let Command::Demo = &cli.command {
@@ -71,7 +78,8 @@ pub(crate) fn run(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
         .map_err(|error| Failure::io("the program cannot wait for events", &error))?;
     profile::check(cli, &setting)?;
     let is_new = profile::is_new(&setting);
-    let ended = runtime.block_on(dispatch(&cli.command, &setting, output));
+    let span = crate::trace::span(cli.command.name());
+    let ended = runtime.block_on(dispatch(&cli.command, &setting, output).instrument(span));
     if is_new && !profile::is_new(&setting) {
         output.note(&format!("note: profile `{}` is new", setting.profile));
     }
@@ -90,10 +98,11 @@ async fn dispatch(
         Command::Send(command) => send::run(command, setting, output).await,
         Command::Retry(command) => retry::run(command, setting, output).await,
         Command::Projection(command) => projection::run(command, setting, output).await,
+        Command::Logs(command) => logs::run(command, setting, output).await,
         Command::Doctor(command) => doctor::run(command, setting, output).await,
         Command::Context(command) => context::run(command, setting, output).await,
         Command::Task(command) => task::run(command, setting, output).await,
-        Command::Demo | Command::Completion(_) => Err(Failure::new(
+        Command::Demo | Command::Completion(_) | Command::Manpage(_) => Err(Failure::new(
             Exit::Internal,
             "this command needs no log and was handed one",
         )),

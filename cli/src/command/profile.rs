@@ -28,6 +28,7 @@ pub(super) fn check(cli: &Cli, setting: &Setting<'_>) -> Result<(), Failure> {
         | Command::Log(_)
         | Command::Projection(_)
         | Command::Task(_)
+        | Command::Logs(_)
         | Command::Context(
             Context::List
             | Context::Show(_)
@@ -48,6 +49,7 @@ pub(super) fn check(cli: &Cli, setting: &Setting<'_>) -> Result<(), Failure> {
         | Command::Send(_)
         | Command::Doctor(_)
         | Command::Demo
+        | Command::Manpage(_)
         | Command::Completion(_) => false,
     };
     if !reads || !is_new(setting) {

@@ -69,6 +69,8 @@ pub(crate) enum Kind {
     ProjectionRebuild,
     /// `doctor`.
     Doctor,
+    /// `logs`.
+    Logs,
     /// `demo`.
     Demo,
     /// A failure, on stderr.

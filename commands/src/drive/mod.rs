@@ -67,6 +67,8 @@ impl<L: Log> Missive<L> {
         let recorded = self.record(intent).await?;
         course.last = recorded.last;
         course.newest = recorded.last;
+        let span = tracing::Span::current();
+        span.record("operation", tracing::field::display(&course.operation));
         Ok(recorded.last)
     }
 

@@ -11,8 +11,8 @@ use missive_commands::peer::{Peer, resolve};
 use missive_commands::{Target, card_defects};
 use missive_log::Log as _;
 use missive_log::event::facts::{Binding, CardPath};
-use missive_log::event::{Alias, EventKind};
-use missive_projections::{Card, Views, ViewsError};
+use missive_log::event::{Alias, Event, EventKind, Seq};
+use missive_projections::{Card, Filter, KindPattern, Views, ViewsError};
 use serde_json::json;
 use std::time::Duration;
 use url::Url;
@@ -43,6 +43,7 @@ pub(super) async fn checks(
     for alias in &known {
         let card = views.card(alias)?.unwrap_or_default();
         let target = Target::Alias(alias.clone());
+        let took = took(session, views, alias, &card).await?;
         doors.push(match resolve(views, &setting.config, &target) {
             Ok(peer) => interfaces(session, &peer, &card).await,
             // Configured with an address that nothing can be sent to.
@@ -53,6 +54,7 @@ pub(super) async fn checks(
             alias.as_str(),
             &card,
             &defects,
+            &took,
             session.ids().now(),
         ));
     }
@@ -150,7 +152,83 @@ async fn defects(session: &Session, card: &Card) -> Vec<String> {
         .unwrap_or_else(|error| vec![format!("it cannot be read any more: {error}")])
 }
 
-fn of_card(alias: &str, card: &Card, defects: &[String], now: missive_log::Timestamp) -> Check {
+/// How long the newest answers of an agent took, as the log has it.
+#[derive(Default)]
+struct Took {
+    /// From the request of its card to the card, in milliseconds.
+    card: Option<u64>,
+    /// From the newest streamed message to the first update, in milliseconds.
+    first_update: Option<u64>,
+}
+
+async fn took(
+    session: &Session,
+    views: &Views,
+    alias: &Alias,
+    card: &Card,
+) -> Result<Took, ViewsError> {
+    let newest = Filter {
+        agent: Some(alias.clone()),
+        kinds: vec![KindPattern::new("a2a.stream.requested")],
+        reverse: true,
+        limit: Some(1),
+        ..Filter::default()
+    };
+    let begun = views.select(&newest)?.first().copied();
+    let mut took = Took::default();
+    if let Some(body) = &card.body {
+        let answer = event_at(session, body.validated).await;
+        let asked = answer.as_ref().and_then(|answer| answer.cause);
+        took.card = between(session, asked, answer).await;
+    }
+    let Some(asked) = begun else {
+        return Ok(took);
+    };
+    let updates = [
+        "a2a.stream.task",
+        "a2a.stream.message",
+        "a2a.stream.status_update",
+        "a2a.stream.artifact_update",
+    ];
+    let Some(operation) = event_at(session, asked)
+        .await
+        .and_then(|event| event.operation)
+    else {
+        return Ok(took);
+    };
+    let first = Filter {
+        operation: Some(operation),
+        kinds: updates.map(KindPattern::new).into(),
+        after: asked,
+        limit: Some(1),
+        ..Filter::default()
+    };
+    if let Some(first) = views.select(&first)?.first() {
+        let update = event_at(session, *first).await;
+        took.first_update = between(session, Some(asked), update).await;
+    }
+    Ok(took)
+}
+
+async fn event_at(session: &Session, seq: Seq) -> Option<Event> {
+    let records = session.log().pick(&[seq]).await.ok()?;
+    records.first()?.decode().ok()
+}
+
+/// The milliseconds between two events.
+async fn between(session: &Session, from: Option<Seq>, to: Option<Event>) -> Option<u64> {
+    let from = event_at(session, from?).await?;
+    let micros = to?.at.as_micros().saturating_sub(from.at.as_micros());
+    Some(micros / 1_000)
+}
+
+fn of_card(
+    alias: &str,
+    card: &Card,
+    defects: &[String],
+    took: &Took,
+    now: missive_log::Timestamp,
+) -> Check {
     let id = format!("agent {alias}");
     if let Some(failure) = &card.failure {
         let status = failure
@@ -176,6 +254,12 @@ fn of_card(alias: &str, card: &Card, defects: &[String], now: missive_log::Times
         "asked for again on next use"
     };
     let mut summary = format!("its card is {age} old, {fresh}");
+    if let Some(milliseconds) = took.card {
+        summary = format!("{summary}, came in {milliseconds} ms");
+    }
+    if let Some(milliseconds) = took.first_update {
+        summary = format!("{summary}; the first update of its newest stream in {milliseconds} ms");
+    }
     let mut hints = Vec::new();
     if let Some((place, hint)) = elsewhere(body.path) {
         summary = format!("{summary}, found at {place}");
@@ -198,6 +282,8 @@ fn of_card(alias: &str, card: &Card, defects: &[String], now: missive_log::Times
         "fresh_until": body.fresh_until,
         "path": body.path.as_str(),
         "defects": defects,
+        "card_milliseconds": took.card,
+        "first_update_milliseconds": took.first_update,
     }))
 }
 
