@@ -388,7 +388,7 @@ fn the_doctor_says_which_agents_take_connections_and_asks_none_of_them() {
     pass  agent gone     its card is fetched on first use
     warn  endpoint gone  http://127.0.0.1:[PORT] cannot be reached: connection refused
                          hint: missive agent inspect gone --refresh
-    pass  agent py       its card is 0 s old, fresh
+    pass  agent py       its card is 0 s old, fresh, came in 1 ms
     pass  endpoint py    http://127.0.0.1:[PORT]/rest takes connections
     pass  operations     none in doubt
     ");

@@ -38,9 +38,9 @@ fn the_doctor_tells_of_cards_in_the_wrong_place_and_of_defects() {
         .filter(|line| !line.contains("endpoint"))
         .collect();
     insta::assert_snapshot!(agents.join("\n"), @r"
-    warn  agent odd      its card is 0 s old, fresh, with 3 defects, such as content_type: the card is not sent as JSON
+    warn  agent odd      its card is 0 s old, fresh, came in 1 ms, with 3 defects, such as content_type: the card is not sent as JSON
                          hint: missive agent inspect odd
-    warn  agent old      its card is 0 s old, fresh, found at the legacy path agent.json
+    warn  agent old      its card is 0 s old, fresh, came in 1 ms, found at the legacy path agent.json
                          hint: its owner should publish it at .well-known/agent-card.json, where A2A 1.0 looks for it
     pass  operations     none in doubt
     ");

@@ -282,7 +282,7 @@ fn the_doctor_lists_what_is_in_doubt() {
     pass  space          [N] MiB free
     pass  log            9 events, every event verified
     pass  views          [N] views at event 9
-    warn  agent ada      its card is 29 min old, asked for again on next use, with a defect: not an Agent Card: the JSON from http://ada.test/.well-known/agent-card.json has no supportedInterfaces
+    warn  agent ada      its card is 29 min old, asked for again on next use, came in 1 ms, with a defect: not an Agent Card: the JSON from http://ada.test/.well-known/agent-card.json has no supportedInterfaces
                          hint: missive agent inspect ada
     warn  endpoint ada   http://ada.test/v1 cannot be reached: [WHY]
                          hint: missive agent inspect ada --refresh
