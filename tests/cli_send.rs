@@ -225,7 +225,7 @@ fn an_unknown_context_becomes_a_new_one_if_its_id_can_be_one() {
     exit 66
     ------- stderr -------
     missive: no context is called release 7
-    hint: the id of a new context has 1 to 256 of the characters A-Z, a-z, 0-9, `.`, `_`, `:` and `-`
+    hint: did you mean `release:7`?
     ");
 }
 
@@ -279,25 +279,25 @@ fn with_v_every_step_on_the_wire_is_told_and_neither_content_nor_secrets() {
     ------- stdout -------
     hi
     ------- stderr -------
-     INFO card is asked for agent=http://127.0.0.1:[PORT] revalidate=false
-     INFO request method="GET" to="http://127.0.0.1:[PORT]/.well-known/agent-card.json" bytes=0
-     INFO answer status=200 bytes=431
-     INFO card fetched interfaces=2
-     INFO interface chosen binding="http+json" url=http://127.0.0.1:[PORT]/rest version=1.0 source="card"
-     INFO message is sent operation=[ID] message_id=[ID] attempt=1
-     INFO request method="POST" to="http://127.0.0.1:[PORT]/rest/message:send" bytes=112
-     INFO answer status=200 bytes=105
+     INFO command{command="send" operation=[ID]}: card is asked for agent=http://127.0.0.1:[PORT] revalidate=false
+     INFO command{command="send" operation=[ID]}: request method="GET" to="http://127.0.0.1:[PORT]/.well-known/agent-card.json" bytes=0
+     INFO command{command="send" operation=[ID]}: answer status=200 bytes=431
+     INFO command{command="send" operation=[ID]}: card fetched interfaces=2
+     INFO command{command="send" operation=[ID]}: interface chosen binding="http+json" url=http://127.0.0.1:[PORT]/rest version=1.0 source="card"
+     INFO command{command="send" operation=[ID]}: message is sent operation=[ID] message_id=[ID] attempt=1
+     INFO command{command="send" operation=[ID]}: request method="POST" to="http://127.0.0.1:[PORT]/rest/message:send" bytes=112
+     INFO command{command="send" operation=[ID]}: answer status=200 bytes=105
     "#);
     insta::assert_snapshot!(ids_hidden(&second.to_string()), @r#"
     exit 0
     ------- stdout -------
     hi
     ------- stderr -------
-     INFO card is known fresh_until="2026-12-01T09:35:00.000000Z"
-     INFO interface chosen binding="http+json" url=http://127.0.0.1:[PORT]/rest version=1.0 source="card"
-     INFO message is sent operation=[ID] message_id=[ID] attempt=1
-     INFO request method="POST" to="http://127.0.0.1:[PORT]/rest/message:send" bytes=112
-     INFO answer status=200 bytes=105
+     INFO command{command="send"}: card is known fresh_until="2026-12-01T09:35:00.000000Z"
+     INFO command{command="send"}: interface chosen binding="http+json" url=http://127.0.0.1:[PORT]/rest version=1.0 source="card"
+     INFO command{command="send" operation=[ID]}: message is sent operation=[ID] message_id=[ID] attempt=1
+     INFO command{command="send" operation=[ID]}: request method="POST" to="http://127.0.0.1:[PORT]/rest/message:send" bytes=112
+     INFO command{command="send" operation=[ID]}: answer status=200 bytes=105
     "#);
     for run in [&first, &second, &all] {
         for hidden in ["s3cret", "k3y-k3y", "echo"] {

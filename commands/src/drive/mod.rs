@@ -65,10 +65,12 @@ impl<L: Log> Missive<L> {
         intent: &impl Decide,
     ) -> Result<Seq, CommandError> {
         let recorded = self.record(intent).await?;
+        if course.last == Seq::ZERO {
+            let operation = tracing::field::display(&course.operation);
+            tracing::Span::current().record("operation", operation);
+        }
         course.last = recorded.last;
         course.newest = recorded.last;
-        let span = tracing::Span::current();
-        span.record("operation", tracing::field::display(&course.operation));
         Ok(recorded.last)
     }
 
