@@ -93,7 +93,7 @@ pub(crate) fn run(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
 /// Whether a command prints one result, and nothing before it is done.
 fn answers_at_once(command: &Command) -> bool {
     match command {
-        Command::Agent(_) | Command::Task(_) | Command::Log(_) => true,
+        Command::Agent(_) | Command::Context(_) | Command::Task(_) | Command::Log(_) => true,
         Command::Events(command) => matches!(
             command,
             Events::List(_) | Events::Show(_) | Events::Stats(_)
