@@ -6,7 +6,6 @@ use missive_log::event::Alias;
 
 /// The subcommands of `agent`.
 #[derive(Debug, Clone, clap::Subcommand)]
-#[command(defer = true)]
 pub(crate) enum Agent {
     /// Register an agent; nothing is requested yet
     #[command(after_help = "Examples:

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 /// The subcommands of `context`.
 #[derive(Debug, Clone, clap::Subcommand)]
-#[command(defer = true)]
 pub(crate) enum Context {
     /// Begin a context before its first message; agents are told nothing
     #[command(after_help = "Examples:

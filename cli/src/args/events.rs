@@ -5,7 +5,6 @@ use missive_log::event::{Alias, OperationId, Origin, TaskId, Timestamp};
 
 /// The subcommands of `events`.
 #[derive(Debug, Clone, clap::Subcommand)]
-#[command(defer = true)]
 pub(crate) enum Events {
     /// List events, oldest first
     #[command(after_help = "Examples:
@@ -166,7 +165,6 @@ pub(crate) struct Verify {
 
 /// The subcommands of `log`.
 #[derive(Debug, Clone, clap::Subcommand)]
-#[command(defer = true)]
 pub(crate) enum Log {
     /// Print the line to keep elsewhere: with it, `events verify --against` shows that nothing changed
     #[command(after_help = "Examples:
@@ -194,7 +192,6 @@ pub(crate) struct ReAnchor {
 
 /// The subcommands of `projection`.
 #[derive(Debug, Clone, clap::Subcommand)]
-#[command(defer = true)]
 pub(crate) enum Projection {
     /// List the views with their versions and positions
     #[command(after_help = "Examples:

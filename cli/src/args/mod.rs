@@ -50,7 +50,6 @@ pub(crate) struct Cli {
 
 /// What to do.
 #[derive(Debug, Clone, clap::Subcommand)]
-#[command(defer = true)]
 pub(crate) enum Command {
     /// Register, inspect and look up agents
     #[command(
@@ -169,7 +168,6 @@ Each line is an operation: `missive events list --operation ID` shows its events
 
 /// The subcommands of `task`.
 #[derive(Debug, Clone, clap::Subcommand)]
-#[command(defer = true)]
 pub(crate) enum Task {
     /// Show a task as the log knows it; nothing is requested
     #[command(after_help = "Examples:

@@ -55,7 +55,7 @@ mod tests {
             "--profile send events verify --against agent",
             "agent --quiet add ada http://h --tag x -vv",
             "task get t-1 --agent task",
-            "send ada -- events list",
+            "send ada -- events",
             "doctor --deep",
             "log re-anchor --reason log",
         ] {

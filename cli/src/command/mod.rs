@@ -103,6 +103,8 @@ fn answers_at_once(command: &Command) -> bool {
         | Command::Projection(_)
         | Command::Doctor(_)
         | Command::Demo
+        | Command::Logs(_)
+        | Command::Manpage(_)
         | Command::Completion(_) => false,
     }
 }
