@@ -113,6 +113,8 @@ pub struct CardSignature {
     pub key: Option<Label>,
     /// Why that key is trusted.
     pub source: Option<KeySource>,
+    /// Its RFC 7638 thumbprint, if it verified the signature.
+    pub thumbprint: Option<Thumbprint>,
 }
 
 /// A key that was pinned for an agent.
@@ -177,7 +179,7 @@ pub(crate) struct Agents;
 
 impl Projection for Agents {
     const NAME: &'static str = "agent";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
     const TABLES: &'static [Table] = &[Table::Agents, Table::Cards, Table::Identities];
 
     fn apply(rows: &mut impl Rows, event: &Event) {
@@ -402,6 +404,7 @@ fn checked(rows: &mut impl Rows, event: &Event, facts: &CardChecked) {
             algorithm: facts.algorithm.clone(),
             key: facts.key.clone(),
             source: facts.source,
+            thumbprint: facts.thumbprint,
         });
         save(rows, Table::Cards, key(&alias), &card);
     }

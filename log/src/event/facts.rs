@@ -332,6 +332,11 @@ text_id!(
     Program, "a program (name/version)", |text| is_printable(text, 64)
 );
 text_id!(
+    /// The W3C trace context that an event belongs to, as its header `traceparent` spells it: random
+    /// identifiers of whoever started the work, and flags.
+    TraceParent, "a traceparent (W3C Trace Context)", is_trace_parent
+);
+text_id!(
     /// What a log calls itself: the origin line that C2SP checkpoints use.
     LogOrigin, "a log origin (1 to 128 printable bytes)", |text| is_printable(text, 128)
 );
@@ -348,6 +353,26 @@ hex_id!(
     /// Random bytes that make a log's identity its own.
     Nonce, 32, "a nonce (64 hex digits)"
 );
+
+/// `version-trace-parent-flags` in lower-case hex, neither id all zeros. Version ff is none.
+fn is_trace_parent(text: &str) -> bool {
+    let fields: Vec<&str> = text.split('-').collect();
+    let [version, trace, parent, flags] = fields.as_slice() else {
+        return false;
+    };
+    let hex = |text: &str, digits: usize| {
+        let lower = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        text.len() == digits && text.bytes().all(lower)
+    };
+    let given = |id: &str| id.bytes().any(|byte| byte != b'0');
+    hex(version, 2)
+        && *version != "ff"
+        && hex(flags, 2)
+        && hex(trace, 32)
+        && given(trace)
+        && hex(parent, 16)
+        && given(parent)
+}
 
 /// What an answer said about one task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

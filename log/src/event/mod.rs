@@ -19,6 +19,7 @@ pub use subject::{Links, Subject};
 pub use time::Timestamp;
 
 use crate::payload::{Payload, PayloadRef};
+use facts::TraceParent;
 use serde::{Deserialize, Serialize};
 
 /// By which door a fact entered the log.
@@ -76,6 +77,8 @@ pub struct Draft {
     pub actor: Option<ActorId>,
     /// The A2A nouns that people look it up by.
     pub links: Links,
+    /// The W3C trace that the command was part of.
+    pub trace: Option<TraceParent>,
     /// The fact.
     pub kind: EventKind,
     /// Everything personal or free, committed to by salted digests.
@@ -93,6 +96,7 @@ impl Draft {
             origin: None,
             actor: None,
             links: Links::default(),
+            trace: None,
             kind,
             payloads: Vec::new(),
         }
@@ -124,6 +128,8 @@ pub struct Event {
     pub cause: Option<Seq>,
     /// The A2A nouns that it concerns.
     pub links: Links,
+    /// The W3C trace that the command was part of.
+    pub trace: Option<TraceParent>,
     /// The fact.
     pub kind: EventKind,
     /// Its payloads, by commitment.

@@ -7,7 +7,8 @@
 //! Every shape that a fact ever had stays readable here: `decode` picks the shape by kind and version
 //! and carries it to the newest one. So far every kind has one shape.
 
-use super::id::{ActorId, EventId, HostId, OperationId, Seq};
+use super::facts::TraceParent;
+use super::id::{ActorId, Alias, ContextId, EventId, HostId, OperationId, Seq, TaskId};
 use super::kind::{EventKind, UnknownFact};
 use super::subject::{Links, Subject};
 use super::time::Timestamp;
@@ -87,7 +88,7 @@ struct Body<'a> {
     #[serde(default)]
     cause: Option<Seq>,
     #[serde(default)]
-    links: Links,
+    links: StoredLinks,
     #[serde(borrow, default)]
     facts: Option<&'a RawValue>,
     #[serde(default)]
@@ -113,12 +114,57 @@ struct Written<'a> {
     subject: Option<&'a Subject>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<Seq>,
-    #[serde(skip_serializing_if = "Links::is_empty")]
-    links: &'a Links,
+    #[serde(skip_serializing_if = "WrittenLinks::is_empty")]
+    links: WrittenLinks<'a>,
     #[serde(skip_serializing_if = "Facts::is_empty")]
     facts: Facts<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     payloads: Vec<StoredPayloadRef>,
+}
+
+/// What an event is linked to: the nouns, and the trace that its command was part of (decision 0009).
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredLinks {
+    #[serde(default)]
+    agent: Option<Alias>,
+    #[serde(default)]
+    context: Option<ContextId>,
+    #[serde(default)]
+    task: Option<TaskId>,
+    #[serde(default)]
+    trace: Option<TraceParent>,
+}
+
+/// The same for writing.
+#[derive(Serialize)]
+struct WrittenLinks<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<&'a Alias>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context: Option<&'a ContextId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<&'a TaskId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<&'a TraceParent>,
+}
+
+impl<'a> WrittenLinks<'a> {
+    fn of(links: &'a Links, trace: Option<&'a TraceParent>) -> Self {
+        Self {
+            agent: links.agent.as_ref(),
+            context: links.context.as_ref(),
+            task: links.task.as_ref(),
+            trace,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.agent.is_none()
+            && self.context.is_none()
+            && self.task.is_none()
+            && self.trace.is_none()
+    }
 }
 
 /// The facts of a kind, without its name.
@@ -197,7 +243,7 @@ fn written(draft: &Draft, at: Timestamp, host: Option<HostId>) -> Written<'_> {
         operation: draft.operation.as_ref(),
         subject: Some(&draft.subject),
         cause: draft.cause,
-        links: &draft.links,
+        links: WrittenLinks::of(&draft.links, draft.trace.as_ref()),
         facts: Facts(&draft.kind),
         payloads: payloads.collect(),
     }
@@ -222,7 +268,7 @@ pub fn encode_again(event: &Event) -> Result<String, EncodeError> {
         operation: event.operation.as_ref(),
         subject: event.subject.as_ref(),
         cause: event.cause,
-        links: &event.links,
+        links: WrittenLinks::of(&event.links, event.trace.as_ref()),
         facts: Facts(&event.kind),
         payloads: payloads.collect(),
     })
@@ -266,7 +312,12 @@ pub fn decode(seq: Seq, prev: Seq, body: &[u8]) -> Result<Event, DecodeError> {
         operation: body.operation,
         subject: body.subject,
         cause: body.cause,
-        links: body.links,
+        links: Links {
+            agent: body.links.agent,
+            context: body.links.context,
+            task: body.links.task,
+        },
+        trace: body.links.trace,
         kind,
         payloads: payloads.collect(),
     })

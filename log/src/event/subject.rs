@@ -93,23 +93,12 @@ impl<'de> Deserialize<'de> for Subject {
 }
 
 /// The A2A nouns that an event concerns; the columns of the indexes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Links {
     /// The agent, by the alias that it had then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Alias>,
     /// The A2A context. It names the event's thread.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<ContextId>,
     /// The A2A task.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-}
-
-impl Links {
-    /// Whether there is nothing to look up.
-    pub fn is_empty(&self) -> bool {
-        self.agent.is_none() && self.context.is_none() && self.task.is_none()
-    }
 }

@@ -7,6 +7,7 @@ use super::line::as_text;
 use super::{Held, Shown};
 use crate::chain::{Digest, Link};
 use crate::contract::Record;
+use crate::event::facts::TraceParent;
 use crate::event::{
     ActorId, Alias, ContextId, Event, EventId, OperationId, Origin, Seq, Subject, TaskId, Timestamp,
 };
@@ -48,6 +49,9 @@ pub struct ShownEvent<'a> {
     /// The A2A task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<&'a TaskId>,
+    /// The W3C trace that its command was part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<&'a TraceParent>,
     /// The facts as stored; an empty object where there are none.
     pub facts: &'a RawValue,
     /// Its payloads.
@@ -106,6 +110,7 @@ impl<'a> ShownEvent<'a> {
             agent: event.links.agent.as_ref(),
             context_id: event.links.context.as_ref(),
             task_id: event.links.task.as_ref(),
+            trace: event.trace.as_ref(),
             facts: facts.and_then(|body| body.facts).unwrap_or(no_facts()),
             payloads: payloads.iter().map(ShownPayload::new).collect(),
             prev: event.prev,

@@ -3,6 +3,7 @@
 use super::shape::ShownEvent;
 use crate::chain::Anchor;
 use crate::event::Timestamp;
+use crate::event::facts::TraceParent;
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -104,6 +105,9 @@ struct CloudEvent<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     subject: Option<String>,
     datacontenttype: &'static str,
+    /// The extension attribute of distributed tracing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    traceparent: Option<&'a TraceParent>,
     data: &'a ShownEvent<'a>,
 }
 
@@ -121,6 +125,7 @@ pub(super) fn cloud_event(
         time: event.timestamp,
         subject: event.subject.map(ToString::to_string),
         datacontenttype: "application/json",
+        traceparent: event.trace,
         data: event,
     };
     super::line::write(out, &line)

@@ -63,7 +63,7 @@ pub(crate) fn payload() -> impl Strategy<Value = Payload> {
 pub(crate) fn draft() -> impl Strategy<Value = Draft> {
     let ids = (any::<[u8; 16]>(), of(any::<[u8; 16]>()));
     let place = (of(select(&Origin::ALL[..])), of(operation()), of(seq()));
-    let links = (of(alias()), of(context()), of(task()));
+    let links = (of(alias()), of(context()), of(task()), of(trace()));
     let rest = (subject(), kind(), vec(payload(), 0..3));
     (ids, place, links, rest).prop_map(|(ids, place, links, rest)| Draft {
         id: EventId(ids.0),
@@ -77,9 +77,15 @@ pub(crate) fn draft() -> impl Strategy<Value = Draft> {
             context: links.1,
             task: links.2,
         },
+        trace: links.3,
         kind: rest.1,
         payloads: rest.2,
     })
+}
+
+fn trace() -> impl Strategy<Value = TraceParent> {
+    "0[0-9a-f]-1[0-9a-f]{31}-2[0-9a-f]{15}-0[01]"
+        .prop_map(|text: String| TraceParent::new(&text).unwrap())
 }
 
 /// A draft that may stand behind the first event: logs are created and re-anchored by themselves.

@@ -235,14 +235,20 @@ pub(super) fn of_contexts() -> impl Strategy<Value = EventKind> {
 
 pub(super) fn of_checks() -> impl Strategy<Value = EventKind> {
     let outcome = (select(SignatureOutcome::ALL), any::<u32>());
-    let by = (of(label()), of(label()), of(select(KeySource::ALL)));
-    let checked = (outcome, by).prop_map(|((signature, signatures), (algorithm, key, source))| {
+    let by = (
+        of(label()),
+        of(label()),
+        of(select(KeySource::ALL)),
+        of(any::<[u8; 32]>()),
+    );
+    let checked = (outcome, by).prop_map(|((signature, signatures), by)| {
         EventKind::CardChecked(CardChecked {
             signature,
             signatures,
-            algorithm,
-            key,
-            source,
+            algorithm: by.0,
+            key: by.1,
+            source: by.2,
+            thumbprint: by.3.map(Thumbprint),
         })
     });
     let changed = any::<[bool; 2]>().prop_map(|[interface_host, key]| {

@@ -86,7 +86,6 @@ pub(crate) enum CallError {
 pub(crate) struct Attached {
     line: Arc<Line>,
     outgoing: mpsc::UnboundedSender<Vec<u8>>,
-    greeting: Vec<u8>,
 }
 
 impl Attached {
@@ -132,7 +131,7 @@ impl Attached {
             }
             heard => heard?,
         }
-        let (agreement, head, greeting) = welcome(&mut reader, deadline).await?;
+        let (agreement, head) = welcome(&mut reader, deadline).await?;
         let differs = ours.differs(&agreement).or_else(|| {
             let log = log.filter(|log| *log != head.log)?;
             Some(("the logs", log.to_string(), head.log.to_string()))
@@ -148,16 +147,7 @@ impl Attached {
         let (outgoing, queue) = mpsc::unbounded_channel();
         let line = Arc::new(Line::new(head));
         line::run(&line, reader, writer, queue);
-        Ok(Self {
-            line,
-            outgoing,
-            greeting,
-        })
-    }
-
-    /// What is served beside the log said before it was asked; empty: nothing.
-    pub(crate) fn greeting(&self) -> &[u8] {
-        &self.greeting
+        Ok(Self { line, outgoing })
     }
 
     /// Waits until the connection has ended.
@@ -200,7 +190,7 @@ impl Attached {
 async fn welcome(
     reader: &mut BufReader<OwnedReadHalf>,
     mut deadline: Instant,
-) -> Result<(Agreement, Head, Vec<u8>), FrameError> {
+) -> Result<(Agreement, Head), FrameError> {
     let opened_by = Instant::now() + OPENING_MAX;
     loop {
         let message = timeout_at(
@@ -210,11 +200,8 @@ async fn welcome(
         match message.await.map_err(|_| FrameError::Slow)?? {
             Some(ToAttached::Opening) => deadline = Instant::now() + PATIENCE,
             Some(ToAttached::Welcome {
-                agreement,
-                head,
-                greeting,
-                ..
-            }) => return Ok((agreement, head.into(), greeting.0)),
+                agreement, head, ..
+            }) => return Ok((agreement, head.into())),
             Some(ToAttached::Head(_) | ToAttached::Answer { .. }) => {
                 return Err(FrameError::Malformed);
             }

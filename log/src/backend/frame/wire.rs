@@ -6,6 +6,7 @@
 use super::FrameError;
 use crate::chain::{Anchor, Commitment, Link, LogId, Salt};
 use crate::contract::{Appended, Batch, Expect, Head, Opened, Record, StoredPayload};
+use crate::event::facts::TraceParent;
 use crate::event::stored::{self, EncodeError};
 use crate::event::{
     ActorId, Alias, BatchId, ContextId, Draft, EventId, Links, OperationId, Origin, Seq, Subject,
@@ -89,6 +90,7 @@ struct WireDraft {
     agent: Option<Alias>,
     context: Option<ContextId>,
     task: Option<TaskId>,
+    trace: Option<TraceParent>,
     kind: String,
     version: u32,
     facts: Option<String>,
@@ -149,6 +151,7 @@ impl WireDraft {
             agent: links.agent,
             context: links.context,
             task: links.task,
+            trace: draft.trace.clone(),
             kind: draft.kind.name().to_owned(),
             version: draft.kind.version(),
             facts: facts.map(String::from),
@@ -171,6 +174,7 @@ impl WireDraft {
                 context: self.context,
                 task: self.task,
             },
+            trace: self.trace,
             kind,
             payloads: self
                 .payloads

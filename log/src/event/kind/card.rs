@@ -3,7 +3,7 @@
 use super::fact;
 use crate::event::facts::{
     BareUrl, CardPath, EntityTag, Failure, InterfaceFacts, KeySource, Label, MediaMode,
-    SignatureOutcome, SkillFacts, Violation,
+    SignatureOutcome, SkillFacts, Thumbprint, Violation,
 };
 use crate::event::id::InstanceId;
 use crate::event::time::Timestamp;
@@ -75,7 +75,7 @@ fact!(
     }
 );
 fact!(
-    /// The signatures of a card were looked at. What is wrong with them is the payload.
+    /// The signatures of a card were looked at. What is wrong with them, and a key that was fetched, are payloads.
     CardChecked {
         /// What came of it.
         signature: SignatureOutcome,
@@ -90,6 +90,9 @@ fact!(
         /// Where that key came from.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         source: Option<KeySource>,
+        /// Its RFC 7638 thumbprint, if it verified the signature.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        thumbprint: Option<Thumbprint>,
     }
 );
 fact!(
