@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::Done;
 use crate::decide::agent_add::AgentAdd;
+use crate::decide::agent_pin::AgentPin;
 use crate::decide::agent_remove::AgentRemove;
 use crate::decide::agent_rename::AgentRename;
 use crate::drive::Course;
@@ -20,7 +21,7 @@ use crate::failure::CommandError;
 use crate::interrupt::Interrupt;
 use crate::peer::{Known, Peer, Target, known_aliases};
 use crate::report::agent::{
-    AgentReport, AgentView, AgentsReport, CardView, GivenInterface, InspectReport,
+    AgentReport, AgentView, AgentsReport, CardKeyView, CardView, GivenInterface, InspectReport,
     SelectedInterface, considered,
 };
 use crate::run::Missive;
@@ -54,6 +55,13 @@ impl<L: Log> Missive<L> {
     pub async fn agent_show(&self, alias: &Alias) -> Result<Done<AgentReport>, CommandError> {
         let agent = self.agent_view(alias).await?;
         Ok(self.agent_done(agent, None))
+    }
+
+    /// Pins keys that the cards of an agent must be signed by.
+    pub async fn agent_pin(&self, command: &AgentPin) -> Result<Done<AgentReport>, CommandError> {
+        let recorded = self.record(command).await?;
+        let agent = self.agent_view(&command.alias).await?;
+        Ok(self.agent_done(agent, Some(recorded.last)))
     }
 
     /// Gives an agent another alias.
@@ -121,6 +129,7 @@ impl<L: Log> Missive<L> {
         let agent = self.agent_view(alias).await?;
         let bytes = self.card_bytes(alias).await?;
         let mut report = InspectReport::of(agent, &loaded.card, &bytes, self.redactor());
+        report.signature = self.signature_view(&peer, &loaded).await?;
         match choose(&peer.base, Some((&loaded.card, &loaded.from)), &wishes) {
             Ok(negotiated) => {
                 report.interfaces = negotiated
@@ -160,7 +169,7 @@ impl<L: Log> Missive<L> {
     }
 
     /// What is known of an alias, from the log first and else from the configuration.
-    async fn agent_view(&self, alias: &Alias) -> Result<AgentView, CommandError> {
+    pub(crate) async fn agent_view(&self, alias: &Alias) -> Result<AgentView, CommandError> {
         let peer = self.peer(&Target::Alias(alias.clone()))?;
         let mut view = AgentView {
             alias: alias.to_string(),
@@ -172,8 +181,11 @@ impl<L: Log> Missive<L> {
             auth_ref: peer.auth_ref.clone(),
             interfaces: peer.interfaces.iter().map(given).collect(),
             binding_preference: peer.bindings.iter().map(|binding| binding.name()).collect(),
+            card_keys: Vec::new(),
             card: self.card_view(alias, &peer).await?,
         };
+        let trust = self.trust(&peer).await?;
+        view.card_keys = trust.pinned.iter().map(CardKeyView::of).collect();
         match peer.known {
             Known::Registered(_) => {
                 if let Some(agent) = self.views().agent(alias)? {
@@ -221,7 +233,10 @@ impl<L: Log> Missive<L> {
     }
 
     /// A payload by its place; `None` if it is not there, or was erased.
-    async fn open(&self, source: PayloadSource) -> Result<Option<Vec<u8>>, CommandError> {
+    pub(crate) async fn open(
+        &self,
+        source: PayloadSource,
+    ) -> Result<Option<Vec<u8>>, CommandError> {
         let records = self.log().pick(&[source.seq]).await?;
         let event = records.first().and_then(|record| record.decode().ok());
         let found: Option<PayloadRef> = event.and_then(|event| source.find(&event));

@@ -3,6 +3,7 @@
 //! Where it comes from (files, flags, variables) is the command line's concern: nothing here reads
 //! anything, and no secret is ever in it, only names of places where secrets are.
 
+use crate::wire::signature::Key;
 use crate::wire::version::Binding;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,6 +19,8 @@ pub struct Config {
     pub agents: BTreeMap<String, AgentSeed>,
     /// Where credentials are, by name.
     pub auth_refs: BTreeMap<String, AuthRef>,
+    /// Who may sign the cards of an agent, by its alias, whoever registered it.
+    pub trust: BTreeMap<String, CardTrust>,
     /// How results are printed.
     pub output: Output,
     /// Where the gateway listens.
@@ -81,6 +84,15 @@ pub struct AgentSeed {
     pub metadata: BTreeMap<String, String>,
 }
 
+/// Who may sign the cards of an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CardTrust {
+    /// Public keys. If there are any, here or in the log, no other key counts.
+    pub keys: Vec<Key>,
+    /// Origins from which keys may be taken, as `https://host[:port]`.
+    pub origins: Vec<String>,
+}
+
 /// Where a credential is, and how it is sent. Never the credential itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthRef {
@@ -95,7 +107,7 @@ pub struct AuthRef {
 pub enum SecretPlace {
     /// In this environment variable.
     Env(String),
-    /// In the keyring of the system. This release cannot read it and says so when it is used.
+    /// In the keyring of the system.
     Keyring {
         /// The service that the entry belongs to.
         service: String,

@@ -29,6 +29,7 @@ fn event(seq: u64, kind: EventKind) -> Event {
             context: ContextId::new("c").ok(),
             task: None,
         },
+        trace: None,
         kind,
         payloads: Vec::new(),
     }

@@ -24,6 +24,14 @@ pub enum Note {
     },
     /// The card, or an entry of it, is broken.
     CardDefect(String),
+    /// The card is not signed by a key that is trusted for the agent.
+    Unverified(String),
+    /// A signature of the card is wrong.
+    Signature(String),
+    /// The card is signed by another key than the one before it.
+    OtherKey,
+    /// The card names interfaces on hosts that the one before it did not name.
+    NewHosts(String),
     /// The interface is on another host than the card.
     ForeignHost {
         /// The interface's address, without a query.
@@ -55,6 +63,18 @@ impl fmt::Display for Note {
                  are not stored",
             ),
             Self::CardDefect(what) => write!(f, "the agent's card is defective: {what}"),
+            Self::Unverified(why) => {
+                write!(f, "the agent's card is not signed by a key that is trusted: {why}")
+            }
+            Self::Signature(why) => write!(f, "the signature of the agent's card is wrong: {why}"),
+            Self::OtherKey => f.write_str(
+                "the agent's card is not signed by the key that signed the one before it: ask its owner \
+                 before you trust it",
+            ),
+            Self::NewHosts(hosts) => write!(
+                f,
+                "the agent's card names interfaces on hosts that the one before it did not name: {hosts}"
+            ),
             Self::ForeignHost { url } => {
                 write!(f, "the interface {url} is on another host than the card")
             }

@@ -196,7 +196,7 @@ fn configured(alias: &Alias, seed: &AgentSeed) -> Result<Peer, Refusal> {
 }
 
 /// Every alias that can be spoken to, sorted: the log's and the configuration's.
-pub(crate) fn known_aliases(views: &Views, config: &Config) -> Result<Vec<Alias>, ViewsError> {
+pub fn known_aliases(views: &Views, config: &Config) -> Result<Vec<Alias>, ViewsError> {
     let registered = views.agents()?.into_iter().map(|agent| agent.alias);
     let configured = config
         .agents

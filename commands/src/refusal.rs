@@ -119,6 +119,12 @@ pub enum Refusal {
         /// Their URIs.
         missing: Vec<String>,
     },
+    /// The card says that there is no extended one.
+    #[error("the agent's card does not offer an extended card")]
+    NoExtendedCard,
+    /// An extended card is shown only to whom the agent knows.
+    #[error("an extended card is shown only to who authenticates, and there are no credentials")]
+    NoCredentials,
     /// No interface of the agent can be used.
     #[error(transparent)]
     NoInterface(#[from] NoChoice),
@@ -221,7 +227,8 @@ impl Refusal {
             Self::NoAgent { .. } | Self::NoContext { .. } | Self::NoOperation { .. } => {
                 Exit::NotFound
             }
-            Self::ExtensionsRequired { .. } => Exit::Protocol,
+            Self::ExtensionsRequired { .. } | Self::NoExtendedCard => Exit::Protocol,
+            Self::NoCredentials => Exit::Auth,
             Self::NoInterface(why) => match why {
                 NoChoice::OnlyOldVersions { .. } => Exit::Protocol,
                 NoChoice::NotSpoken { .. } => Exit::Usage,
@@ -252,6 +259,8 @@ impl Refusal {
             Self::ContextTaken { .. } => "context_taken",
             Self::ContextClosed { .. } => "context_closed",
             Self::ExtensionsRequired { .. } => "extension_required",
+            Self::NoExtendedCard => "extended_card",
+            Self::NoCredentials => "credentials",
             Self::NoInterface(why) => match why {
                 NoChoice::NothingFits { .. } => "no_mutual_binding",
                 NoChoice::OnlyOldVersions { .. } | NoChoice::NotSpoken { .. } => "version",

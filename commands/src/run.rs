@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use missive_log::backend::instance::Instance;
+use missive_log::event::facts::TraceParent;
 use missive_log::event::{Alias, Seq, Subject};
 use missive_log::payload::redact::{KnownSecrets, Redactor};
 use missive_log::{AppendError, Batch, Ids, Log, Origin};
@@ -53,6 +54,8 @@ pub struct Requests {
     pub service_params: Vec<(String, String)>,
     /// For the whole command, instead of the configuration's.
     pub timeout: Option<Duration>,
+    /// The W3C trace that the command is part of: sent with every request, kept in every event.
+    pub trace: Option<TraceParent>,
 }
 
 /// Everything that a command acts with.
@@ -224,6 +227,7 @@ impl<L: Log> Missive<L> {
             actor: self.parts.actor.id,
             origin: self.parts.origin,
             instance: self.parts.instance.id(),
+            trace: self.parts.requests.trace.as_ref(),
         }
     }
 
@@ -284,6 +288,7 @@ impl<L: Log> Missive<L> {
         }
         let (expect, mut draft) = actor.seen(&self.parts.ids, &self.redactor);
         draft.origin = Some(self.parts.origin);
+        draft.trace.clone_from(&self.parts.requests.trace);
         draft.actor = Some(actor.id);
         batch.expect.push(expect);
         batch.drafts.insert(0, draft);

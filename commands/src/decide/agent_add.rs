@@ -8,10 +8,12 @@ use missive_log::{Payload, Role};
 use missive_projections::Views;
 use serde_json::{Map, Value};
 
+use super::agent_pin::pins;
 use super::{Decide, Decision, Moment, Undecided, unchanged};
 use crate::facts;
 use crate::peer::agent_url;
 use crate::refusal::Refusal;
+use crate::wire::signature::Key;
 use crate::wire::text::excerpt;
 use crate::wire::version::Binding;
 
@@ -39,6 +41,8 @@ pub struct AgentAdd {
     pub notes: Option<String>,
     /// Further facts; of the same key twice the last one counts.
     pub metadata: Vec<(String, String)>,
+    /// Public keys that its cards must be signed by.
+    pub card_keys: Vec<Key>,
 }
 
 impl AgentAdd {
@@ -53,6 +57,7 @@ impl AgentAdd {
             tags: Vec::new(),
             notes: None,
             metadata: Vec::new(),
+            card_keys: Vec::new(),
         }
     }
 
@@ -145,11 +150,14 @@ impl Decide for AgentAdd {
         }
         let payloads = self.payloads(moment);
         let mut draft = moment.draft(subject, EventKind::AgentAdded(facts), payloads);
-        draft.operation = Some(moment.ids.operation());
+        let operation = moment.ids.operation();
+        draft.operation = Some(operation.clone());
         draft.links.agent = Some(self.alias.clone());
+        let mut drafts = vec![draft];
+        drafts.extend(pins(moment, &self.alias, &operation, &self.card_keys));
         Ok(Decision {
             expect: vec![expect],
-            drafts: vec![draft],
+            drafts,
         })
     }
 }

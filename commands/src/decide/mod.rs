@@ -5,6 +5,7 @@
 //! come through their seam.
 
 pub mod agent_add;
+pub mod agent_pin;
 pub mod agent_remove;
 pub mod agent_rename;
 pub mod call;
@@ -15,6 +16,7 @@ pub mod outcome;
 pub mod reanchor;
 pub mod send;
 
+use missive_log::event::facts::TraceParent;
 use missive_log::event::{ActorId, Draft, EventKind, InstanceId, Links, OperationId, Seq, Subject};
 use missive_log::payload::redact::Redactor;
 use missive_log::{Expect, Ids, Origin, Payload};
@@ -39,6 +41,8 @@ pub struct Moment<'a> {
     pub origin: Origin,
     /// The run of the program that would carry an intent out.
     pub instance: InstanceId,
+    /// The W3C trace that the command is part of.
+    pub trace: Option<&'a TraceParent>,
 }
 
 impl Moment<'_> {
@@ -47,6 +51,7 @@ impl Moment<'_> {
         let mut draft = Draft::new(self.ids.event(), subject, kind);
         draft.actor = Some(self.actor);
         draft.origin = Some(self.origin);
+        draft.trace = self.trace.cloned();
         draft.payloads = payloads;
         draft
     }

@@ -2,7 +2,7 @@
 
 use missive_log::contract::BATCH_BYTES_MAX;
 use missive_log::event::facts::{Failure as Why, Method};
-use missive_log::event::kind::{CallFailed, CallResponded, TaskUpdated};
+use missive_log::event::kind::{CallFailed, CallResponded, ExtendedCardFetched, TaskUpdated};
 use missive_log::event::{Alias, Draft, EventKind, Links, OperationId, Seq, Subject};
 use missive_log::{Log, Role};
 
@@ -137,6 +137,7 @@ fn method_of(operation: &Operation) -> Result<Method, CommandError> {
         Operation::GetTask { .. } => Ok(Method::GetTask),
         Operation::ListTasks(_) => Ok(Method::ListTasks),
         Operation::CancelTask { .. } => Ok(Method::CancelTask),
+        Operation::GetExtendedCard => Ok(Method::GetExtendedCard),
         Operation::Push(PushCall::Create(_)) => Ok(Method::CreatePushConfig),
         Operation::Push(PushCall::Get { .. }) => Ok(Method::GetPushConfig),
         Operation::Push(PushCall::List { .. }) => Ok(Method::ListPushConfigs),
@@ -191,7 +192,7 @@ fn outcome(
     let tasks = match &reading.reply {
         Reply::Tasks { tasks, .. } => tasks.len(),
         Reply::Task(_) => 1,
-        Reply::Message(_) | Reply::Push(_) => 0,
+        Reply::Message(_) | Reply::Push(_) | Reply::Card(_) => 0,
     };
     let kind = EventKind::CallResponded(CallResponded {
         status: status.unwrap_or(0),
@@ -200,6 +201,15 @@ fn outcome(
     });
     let mut bytes: usize = payloads.iter().map(|payload| payload.bytes().len()).sum();
     let mut drafts = vec![step(kind, payloads)];
+    if let Reply::Card(card) = &reading.reply {
+        let kind = EventKind::ExtendedCardFetched(ExtendedCardFetched {
+            card: facts::card(moment.redactor, card),
+            violations: facts::violations(&card.odd),
+        });
+        let (ids, redactor) = (moment.ids, moment.redactor);
+        let payload = evidence::of_object(ids, redactor, Role::Response, &reading.raw);
+        drafts.push(step(kind, vec![payload]));
+    }
     for (task, raw) in news.into_iter().take(TASKS_MAX) {
         // A batch is bounded, and the whole answer is in front: what does not fit is found there.
         bytes = bytes.saturating_add(raw.len().saturating_mul(REDACTED_GROWTH_MAX));
@@ -221,7 +231,7 @@ fn news<'a>(reading: &'a Reading, known: Option<&str>) -> Vec<(&'a TaskFacts, &'
             .iter()
             .map(|(task, raw)| (task, raw.as_str()))
             .collect(),
-        Reply::Task(_) | Reply::Message(_) | Reply::Push(_) => Vec::new(),
+        Reply::Task(_) | Reply::Message(_) | Reply::Push(_) | Reply::Card(_) => Vec::new(),
     }
 }
 

@@ -7,11 +7,14 @@ use std::time::UNIX_EPOCH;
 
 use missive_log::event::facts::Failure as Why;
 use missive_log::event::kind::{CardFacts, CardFailed, CardFetched};
-use missive_log::event::{EventKind, Links, OperationId, Seq};
+use missive_log::event::{Draft, EventKind, Links, OperationId, Seq};
 use missive_log::{Log, Role, Timestamp};
 use url::Url;
 
 use super::Course;
+use super::stored::Stored;
+use super::trust::{Checked, changed_fact, checked_fact};
+use crate::decide::Moment;
 use crate::decide::card::CardIntent;
 use crate::effect::fetch::{Asked, Fetch, FetchError, Fetched, Known, fetch_card};
 use crate::effect::reach::{Call, CallError, CallErrorKind, Reach};
@@ -28,6 +31,7 @@ use crate::wire::card::Card;
 use crate::wire::discover::Discovery;
 use crate::wire::negotiate::defects;
 use crate::wire::request::{Extras, Request, card_request};
+use crate::wire::signature::Verdict;
 
 /// When a card is asked for although one is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +69,8 @@ pub(crate) struct Loaded {
     pub(crate) changed: bool,
     /// Whether it came from the log, and a place in it that calls need was redacted there.
     pub(crate) hidden: bool,
+    /// What its signatures are worth, if it just came.
+    pub(crate) verdict: Option<Verdict>,
 }
 
 impl<L: Log> Missive<L> {
@@ -88,8 +94,12 @@ impl<L: Log> Missive<L> {
             }
             other => other,
         };
-        let known = stored.as_ref().map(|stored| stored.known(want.place()));
-        let fetched = self.fetch(course, peer, known, None, interrupt).await;
+        let search = Search {
+            known: stored.as_ref().map(|stored| stored.known(want.place())),
+            before: stored.as_ref(),
+            abandoned: None,
+        };
+        let fetched = self.fetch(course, peer, search, interrupt).await;
         let loaded = match (fetched, stored) {
             (Ok(Some(loaded)), stored) => Loaded {
                 // An answer without validators may bring the same card again.
@@ -140,10 +150,14 @@ impl<L: Log> Missive<L> {
         interrupt: &mut Interrupt,
     ) -> Result<(), CommandError> {
         let stored = self.stored_card(peer).await?;
-        let known = stored.map(|stored| stored.known(Asked::WhereItWas));
-        let abandoned = Some(abandoned);
-        self.fetch(course, peer, known, abandoned, interrupt)
-            .await?;
+        let search = Search {
+            known: stored
+                .as_ref()
+                .map(|stored| stored.known(Asked::WhereItWas)),
+            before: stored.as_ref(),
+            abandoned: Some(abandoned),
+        };
+        self.fetch(course, peer, search, interrupt).await?;
         Ok(())
     }
 
@@ -152,10 +166,16 @@ impl<L: Log> Missive<L> {
         &self,
         course: &mut Course,
         peer: &Peer,
-        known: Option<Known>,
-        abandoned: Option<Seq>,
+        search: Search<'_>,
         interrupt: &mut Interrupt,
     ) -> Result<Option<Loaded>, CommandError> {
+        let Search {
+            known,
+            before,
+            abandoned,
+        } = search;
+        let trust = self.trust(peer).await?;
+        let seen = self.seen_signature(peer.alias.as_ref())?;
         let extras = Extras {
             extensions: Vec::new(),
             ..self.extras(peer.alias.as_ref())
@@ -172,12 +192,18 @@ impl<L: Log> Missive<L> {
         tracing::info!(agent = %peer.url, revalidate, "card is asked for");
         let deadline = Some(self.card_deadline());
         let caller = self.card_calls();
-        let fetch = tokio::select! {
+        let fetching = async {
+            let fetch = fetch_card(caller, &peer.base, known.as_ref(), &extras, deadline).await;
+            let checked = self.check_card(&fetch, trust, before, seen.as_ref()).await;
+            (fetch, checked)
+        };
+        let (fetch, checked) = tokio::select! {
             biased;
-            fetch = fetch_card(caller, &peer.base, known.as_ref(), &extras, deadline) => fetch,
+            found = fetching => found,
             () = interrupt.came() => return self.card_interrupted(course, peer, intent).await,
         };
-        self.card_outcome(course, peer, intent, fetch).await
+        self.card_outcome(course, peer, intent, fetch, checked)
+            .await
     }
 
     async fn card_interrupted(
@@ -210,6 +236,7 @@ impl<L: Log> Missive<L> {
         peer: &Peer,
         intent: Seq,
         fetch: Fetch,
+        checked: Option<Checked>,
     ) -> Result<Option<Loaded>, CommandError> {
         let operation = course.operation.clone();
         let now = self.ids().now();
@@ -239,9 +266,16 @@ impl<L: Log> Missive<L> {
                     })
                 }
             };
-            vec![moment.step(&operation, Some(intent), &links, kind, payloads)]
+            let mut drafts = vec![moment.step(&operation, Some(intent), &links, kind, payloads)];
+            drafts.extend(checks(moment, &operation, intent, &links, checked.as_ref()));
+            drafts
         })
         .await?;
+        // All of them are about the operation.
+        course.last = course.newest;
+        if let Some(checked) = &checked {
+            self.note_check(checked);
+        }
         if let Some(note) = fetch.note {
             self.note(Note::CardPlace(note));
         }
@@ -260,6 +294,7 @@ impl<L: Log> Missive<L> {
                     cached: false,
                     changed: true,
                     hidden: false,
+                    verdict: checked.and_then(|checked| checked.verdict),
                 }))
             }
             Err(error) => Err(self.card_failure(operation, error, fetch.call).into()),
@@ -289,6 +324,36 @@ impl<L: Log> Missive<L> {
             cause: call.and_then(|call| call_error(call.reach)),
         }
     }
+}
+
+/// What a search for a card begins with.
+struct Search<'a> {
+    /// Where it was, and what it was confirmed by.
+    known: Option<Known>,
+    /// The card of last time.
+    before: Option<&'a Stored>,
+    /// An earlier intent whose process ended before it could say how it went.
+    abandoned: Option<Seq>,
+}
+
+/// What was found out about a card, beside that it came.
+fn checks(
+    moment: &Moment<'_>,
+    operation: &OperationId,
+    intent: Seq,
+    links: &Links,
+    checked: Option<&Checked>,
+) -> Vec<Draft> {
+    let Some(checked) = checked else {
+        return Vec::new();
+    };
+    let step = |kind, payloads| moment.step(operation, Some(intent), links, kind, payloads);
+    let verdict = checked.verdict.iter().map(|verdict| {
+        let (kind, payloads) = checked_fact(moment, verdict);
+        step(kind, payloads)
+    });
+    let changed = changed_fact(checked).map(|kind| step(kind, Vec::new()));
+    verdict.chain(changed).collect()
 }
 
 /// The first request of a search, and whether it revalidates.

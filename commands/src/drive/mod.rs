@@ -3,9 +3,11 @@
 //! Everything that goes on under one operation shares a `Course`, which knows the operation's newest
 //! event. Outcomes are appended on the condition that it still is the newest.
 
+mod abilities;
 pub(crate) mod call;
 pub(crate) mod card;
 pub(crate) mod choose;
+mod extended;
 pub mod keep;
 mod outcome;
 mod recorded;
@@ -13,6 +15,7 @@ pub mod retry;
 mod search;
 pub mod send;
 pub(crate) mod stored;
+pub(crate) mod trust;
 mod wait;
 
 use missive_log::Log;
@@ -25,6 +28,9 @@ use crate::failure::CommandError;
 use crate::run::Missive;
 use crate::wire::error::PeerError;
 use crate::wire::request::Extras;
+
+/// The header of the W3C trace context.
+const TRACE: &str = "traceparent";
 
 /// A command that has a result.
 #[derive(Debug)]
@@ -117,6 +123,13 @@ impl<L: Log> Missive<L> {
             .collect();
         service_params.extend(given.iter().cloned());
         let credentials = self.credentials(agent);
+        let mut named = service_params.iter().map(|(name, _)| name);
+        let mut headers = credentials.headers.iter().map(|(name, _)| name);
+        let is_trace = |name: &String| name.eq_ignore_ascii_case(TRACE);
+        let has_trace = named.any(is_trace) || headers.any(is_trace);
+        if let Some(trace) = requests.trace.as_ref().filter(|_| !has_trace) {
+            service_params.push((TRACE.to_owned(), trace.to_string()));
+        }
         Extras {
             extensions,
             service_params,

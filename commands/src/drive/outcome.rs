@@ -76,7 +76,7 @@ fn responded(reading: &Reading, status: u16, links: &mut Links) -> EventKind {
             fact.message = id.and_then(|id| MessageId::new(id).ok());
             (message.context_id.as_deref(), message.task_id.as_deref())
         }
-        Reply::Tasks { .. } | Reply::Push(_) => (None, None),
+        Reply::Tasks { .. } | Reply::Push(_) | Reply::Card(_) => (None, None),
     };
     if let Some(context) = facts::context(context) {
         links.context = Some(context);
@@ -118,7 +118,7 @@ pub(super) fn unanswered_fact(in_doubt: bool, failure: Why, status: Option<u16>)
 
 pub(super) fn shape_of(reading: &Reading) -> Shape {
     match reading.reply {
-        Reply::Task(_) | Reply::Tasks { .. } | Reply::Push(_) => Shape::Task,
+        Reply::Task(_) | Reply::Tasks { .. } | Reply::Push(_) | Reply::Card(_) => Shape::Task,
         Reply::Message(_) => Shape::Message,
     }
 }

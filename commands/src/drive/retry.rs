@@ -265,15 +265,15 @@ impl<L: Log> Missive<L> {
                 Method::CreatePushConfig
                 | Method::GetPushConfig
                 | Method::ListPushConfigs
-                | Method::DeletePushConfig
-                | Method::GetExtendedCard,
-                _,
+                | Method::DeletePushConfig,
+                None,
             ) => {
                 return Err(Failure::Internal {
                     what: "a call of this kind cannot be repeated by its operation",
                 }
                 .into());
             }
+            (Method::GetExtendedCard, _) => Operation::GetExtendedCard,
             (Method::GetTask | Method::CancelTask, None) | (Method::ListTasks, _) => {
                 Operation::ListTasks(ListTasks {
                     context_id: facts.context.as_ref().map(ToString::to_string),

@@ -161,7 +161,11 @@ impl<L: Log> Missive<L> {
                 Reply::Task(task) if holds(task, lost.message) => {
                     Some(Found::Task(Box::new(reading)))
                 }
-                Reply::Task(_) | Reply::Message(_) | Reply::Tasks { .. } | Reply::Push(_) => None,
+                Reply::Task(_)
+                | Reply::Message(_)
+                | Reply::Tasks { .. }
+                | Reply::Push(_)
+                | Reply::Card(_) => None,
             },
         })
     }

@@ -49,6 +49,7 @@ impl Stored {
             cached: true,
             changed: false,
             hidden: self.hidden,
+            verdict: None,
         }
     }
 
@@ -176,7 +177,7 @@ pub(crate) async fn event_at<L: Log>(log: &L, seq: Seq) -> Result<Option<Event>,
     Ok(records.first().and_then(|record| record.decode().ok()))
 }
 
-async fn stored_bytes<L: Log>(
+pub(crate) async fn stored_bytes<L: Log>(
     log: &L,
     seq: Seq,
     role: Role,

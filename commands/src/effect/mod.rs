@@ -5,6 +5,7 @@
 pub mod ask;
 pub mod fetch;
 pub mod http;
+pub(crate) mod keys;
 pub mod knock;
 mod mark;
 pub mod reach;

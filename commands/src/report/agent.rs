@@ -2,7 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use missive_log::event::Alias;
+use missive_log::event::facts::{KeySource, Label};
 use missive_log::payload::redact::Redactor;
+use missive_projections::CardSignature;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -10,6 +15,7 @@ use super::raw;
 use super::send::InterfaceReport;
 use crate::wire::card::{Capabilities, Card, Skill};
 use crate::wire::negotiate::Considered;
+use crate::wire::signature::{Form, Judged, Key, Verdict};
 
 /// `agent_add`, `agent_show`, `agent_rename`, `agent_remove`, `agent_refresh`.
 #[derive(Clone, Debug, Serialize)]
@@ -59,9 +65,35 @@ pub struct AgentView {
     /// The user's order of bindings.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub binding_preference: Vec<&'static str>,
+    /// The keys that were pinned for its cards.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub card_keys: Vec<CardKeyView>,
     /// The cached card.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub card: Option<CardView>,
+}
+
+/// A key that was pinned for an agent's cards.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CardKeyView {
+    /// Its name; a stranger's text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kid: Option<String>,
+    /// `EdDSA`, `ES256` or `RS256`.
+    pub algorithm: &'static str,
+    /// Its thumbprint (RFC 7638, SHA-256, base64url).
+    pub thumbprint: String,
+}
+
+impl CardKeyView {
+    /// A key as it is shown.
+    pub(crate) fn of(key: &Key) -> Self {
+        Self {
+            kid: key.kid.clone(),
+            algorithm: key.algorithm().name(),
+            thumbprint: thumbprint(&key.thumbprint()),
+        }
+    }
 }
 
 /// An interface that the user gave.
@@ -103,6 +135,9 @@ pub struct CardView {
 pub struct InspectReport {
     /// The agent.
     pub agent: AgentView,
+    /// Whether what follows is the extended card, and not the public one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub extended: bool,
     /// The interface that calls go to, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selected_interface: Option<SelectedInterface>,
@@ -198,13 +233,103 @@ pub struct SkillView {
     pub tags: Vec<String>,
 }
 
-/// What is known of a card's signatures. This release checks none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// What is known of a card's signatures: of the one that decides, and then of each.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SignatureView {
-    /// `absent` or `unchecked`.
+    /// `verified`, `failed`, `unverifiable` or `absent`.
     pub status: &'static str,
     /// How many there are.
     pub count: usize,
+    /// What its header says of it.
+    #[serde(flatten)]
+    pub decisive: OneSignature,
+    /// Each of them, in the card's order; none if only the judgement of an earlier day is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub signatures: Vec<JudgedSignature>,
+}
+
+/// One signature, judged.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct JudgedSignature {
+    /// `verified`, `failed` or `unverifiable`.
+    pub status: &'static str,
+    /// What is known of it.
+    #[serde(flatten)]
+    pub one: OneSignature,
+}
+
+/// What is known of one signature.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct OneSignature {
+    /// Why it is not verified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// The algorithm that its header names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub algorithm: Option<String>,
+    /// The key that its header names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The thumbprint (RFC 7638, SHA-256, base64url) of the key that verified it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thumbprint: Option<String>,
+    /// Why that key is trusted: `pinned` or `jku`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<&'static str>,
+    /// Which form of the card it is over: `strict`, `as_sent` or `without_empty`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub form: Option<&'static str>,
+}
+
+impl SignatureView {
+    /// A judgement of now.
+    pub(crate) fn of(verdict: &Verdict, redactor: &Redactor) -> Self {
+        let one = |judged: &Judged| one_signature(judged, redactor);
+        let signatures = verdict.signatures.iter().map(|judged| JudgedSignature {
+            status: judged.outcome.name(),
+            one: one(judged),
+        });
+        Self {
+            status: verdict.outcome.name(),
+            count: verdict.signatures.len(),
+            decisive: verdict.decisive().map(one).unwrap_or_default(),
+            signatures: signatures.collect(),
+        }
+    }
+
+    /// The judgement that is on record, and the words that went with it.
+    pub(crate) fn recorded(seen: &CardSignature, why: Option<String>) -> Self {
+        let text = |label: &Option<Label>| label.as_ref().map(ToString::to_string);
+        Self {
+            status: seen.outcome.as_str(),
+            count: usize::try_from(seen.signatures).unwrap_or(usize::MAX),
+            decisive: OneSignature {
+                why,
+                algorithm: text(&seen.algorithm),
+                key: text(&seen.key),
+                thumbprint: seen.thumbprint.map(|bytes| thumbprint(&bytes.0)),
+                source: seen.source.map(KeySource::as_str),
+                form: None,
+            },
+            signatures: Vec::new(),
+        }
+    }
+}
+
+fn one_signature(judged: &Judged, redactor: &Redactor) -> OneSignature {
+    let clean = |text: &Option<String>| text.as_deref().map(|text| redactor.clean(text));
+    OneSignature {
+        why: clean(&judged.why),
+        algorithm: clean(&judged.algorithm),
+        key: clean(&judged.kid),
+        thumbprint: judged.key.as_ref().map(|key| thumbprint(&key.thumbprint())),
+        source: judged.source.map(crate::wire::signature::KeySource::name),
+        form: judged.form.map(Form::name),
+    }
+}
+
+fn thumbprint(bytes: &[u8; 32]) -> String {
+    URL_SAFE_NO_PAD.encode(bytes)
 }
 
 impl InspectReport {
@@ -214,6 +339,7 @@ impl InspectReport {
         let violations = card.odd.as_slice().iter();
         Self {
             agent,
+            extended: false,
             selected_interface: None,
             no_interface: None,
             interfaces: Vec::new(),
@@ -224,12 +350,8 @@ impl InspectReport {
             security_schemes: card.security_schemes.clone(),
             security_required: card.security_required,
             signature: SignatureView {
-                status: if card.signatures == 0 {
-                    "absent"
-                } else {
-                    "unchecked"
-                },
-                count: card.signatures,
+                status: "absent",
+                ..SignatureView::default()
             },
             violations: violations
                 .map(|violation| redactor.clean(&violation.to_string()))
@@ -261,6 +383,62 @@ fn skill(read: &Skill) -> SkillView {
         description: read.description.clone(),
         tags: read.tags.clone(),
     }
+}
+
+/// What a card can do, in short.
+#[derive(Clone, Debug, Serialize)]
+pub struct AbilitiesView {
+    /// The agent's alias.
+    pub agent: String,
+    /// Why nothing is known of it; then all else is empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// When its card came or was last confirmed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fetched: Option<String>,
+    /// Optional operations.
+    pub capabilities: CapabilitiesView,
+    /// What it can do.
+    pub skills: Vec<SkillView>,
+    /// Media types that it takes.
+    pub input_modes: Vec<String>,
+    /// Media types that it gives.
+    pub output_modes: Vec<String>,
+}
+
+impl AbilitiesView {
+    /// Nothing, and why.
+    pub(crate) fn unknown(agent: &Alias, why: String) -> Self {
+        Self {
+            error: Some(why),
+            ..Self::of(agent, None, &Card::default(), &Redactor::default())
+        }
+    }
+
+    /// What a card says.
+    pub(crate) fn of(
+        agent: &Alias,
+        fetched: Option<String>,
+        card: &Card,
+        redactor: &Redactor,
+    ) -> Self {
+        Self {
+            agent: agent.to_string(),
+            error: None,
+            fetched,
+            capabilities: capabilities(&card.capabilities, redactor),
+            skills: card.skills.iter().map(skill).collect(),
+            input_modes: card.input_modes.clone(),
+            output_modes: card.output_modes.clone(),
+        }
+    }
+}
+
+/// `agent_capabilities`.
+#[derive(Clone, Debug, Serialize)]
+pub struct AbilitiesReport {
+    /// The agents that were asked about, by alias.
+    pub agents: Vec<AbilitiesView>,
 }
 
 /// An interface that was looked at.

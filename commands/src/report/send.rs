@@ -192,7 +192,7 @@ impl AnswerReport {
                 report.context_id.clone_from(&message.context_id);
                 report.text.clone_from(&message.text);
             }
-            Reply::Tasks { .. } | Reply::Push(_) => {}
+            Reply::Tasks { .. } | Reply::Push(_) | Reply::Card(_) => {}
         }
         report
     }
@@ -206,7 +206,7 @@ pub(crate) fn state_of(reading: &Reading) -> Option<State> {
                 .as_ref()
                 .map_or(State::Unrecognized, facts::state),
         ),
-        Reply::Message(_) | Reply::Tasks { .. } | Reply::Push(_) => None,
+        Reply::Message(_) | Reply::Tasks { .. } | Reply::Push(_) | Reply::Card(_) => None,
     }
 }
 

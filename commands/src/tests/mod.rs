@@ -5,10 +5,12 @@
 mod agents;
 mod cards;
 mod doubt;
+mod extended;
 mod faults;
 mod field;
 mod recorded;
 mod send;
+mod signatures;
 mod turns;
 
 use std::collections::BTreeMap;

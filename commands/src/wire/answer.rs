@@ -6,6 +6,7 @@
 
 use serde_json::Value;
 
+use super::card::{Card, read_card};
 use super::error::{PeerError, read_error};
 use super::facts::{self, MessageFacts, TaskFacts};
 use super::headers::{Headers, Media};
@@ -55,6 +56,8 @@ pub enum Reply {
     },
     /// What is said of push notification configurations.
     Push(PushReply),
+    /// An agent card.
+    Card(Box<Card>),
 }
 
 /// An answer that cannot be used.
@@ -146,6 +149,7 @@ pub fn read(
         }
         Operation::ListTasks(_) => reading.tasks(),
         Operation::Push(call) => reading.push(call),
+        Operation::GetExtendedCard => reading.card(limits),
     }
 }
 
@@ -273,6 +277,17 @@ impl Body<'_> {
         })
     }
 
+    fn card(self, limits: &Limits) -> Result<Reading, Fault> {
+        let raw = self.raw(None);
+        let card = read_card(raw.as_bytes(), Media::Json, "the agent", limits)
+            .map_err(|_| broken("it holds no agent card of A2A 1.0"))?;
+        Ok(Reading {
+            raw,
+            reply: Reply::Card(Box::new(card)),
+            odd: self.odd,
+        })
+    }
+
     fn tasks(mut self) -> Result<Reading, Fault> {
         let value = self.value();
         if !value.is_object() {
@@ -354,7 +369,7 @@ fn compare(reading: &mut Reading, task_id: Option<&str>, context_id: Option<&str
         Reply::Task(facts) => (facts.task_id.as_deref(), facts.context_id.as_deref()),
         Reply::Message(facts) => (facts.task_id.as_deref(), facts.context_id.as_deref()),
         Reply::Push(PushReply::Config(facts)) => (facts.task_id.as_deref(), None),
-        Reply::Tasks { .. } | Reply::Push(_) => (None, None),
+        Reply::Tasks { .. } | Reply::Push(_) | Reply::Card(_) => (None, None),
     };
     let differs = |sent: Option<&str>, answered: Option<&str>| matches!((sent, answered), (Some(sent), Some(answered)) if sent != answered);
     if differs(task_id, answered_task) {

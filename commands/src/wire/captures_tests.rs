@@ -89,6 +89,10 @@ fn outcome(result: &Result<Reading, Fault>) -> String {
             reply: Reply::Push(_),
             ..
         }) => "a push configuration".to_owned(),
+        Ok(Reading {
+            reply: Reply::Card(_),
+            ..
+        }) => "a card".to_owned(),
         Err(Fault::Peer(error)) => {
             format!("{} {}", error.kind.name(), error.kind.exit().number())
         }

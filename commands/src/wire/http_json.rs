@@ -71,6 +71,10 @@ pub(super) fn build(choice: &Choice, operation: &Operation) -> Result<Request, B
                 )),
             }
         }
+        Operation::GetExtendedCard => {
+            let url = below(&choice.url, &format!("{prefix}/extendedAgentCard"))?;
+            Ok(get(url, headers))
+        }
         Operation::Push(push) => build_push(choice, push, &prefix, headers),
     }
 }

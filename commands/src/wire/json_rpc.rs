@@ -47,6 +47,13 @@ struct OnTaskParams<'a> {
     id: &'a str,
 }
 
+/// The params of `GetExtendedAgentCard`.
+#[derive(Serialize)]
+struct OnAgentParams<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tenant: Option<&'a str>,
+}
+
 /// Builds a request without the headers that all bindings share.
 pub(super) fn build(
     choice: &Choice,
@@ -96,6 +103,9 @@ pub(super) fn build(
                 id: task_id,
             },
         ),
+        Operation::GetExtendedCard => {
+            envelope(id, "GetExtendedAgentCard", OnAgentParams { tenant })
+        }
         Operation::Push(push) => envelope(id, push.method(), push.object(tenant)),
     }?;
     let plain = |name: &str, value: &str| (name.to_owned(), HeaderText::Plain(value.to_owned()));

@@ -95,6 +95,8 @@ pub enum Operation {
     },
     /// `SendStreamingMessage`: a message that is answered by a stream of updates.
     SendStreamingMessage(SendMessage),
+    /// `GetExtendedAgentCard`: what the agent shows to whom it knows.
+    GetExtendedCard,
     /// `SubscribeToTask`: the updates of a task that goes on, after a snapshot of it.
     SubscribeToTask {
         /// Which task.
@@ -114,6 +116,7 @@ impl Operation {
             Self::GetTask { .. }
             | Self::ListTasks(_)
             | Self::CancelTask { .. }
+            | Self::GetExtendedCard
             | Self::SubscribeToTask { .. } => true,
             Self::Push(push) => push.is_repeatable(),
         }
@@ -127,6 +130,7 @@ impl Operation {
             | Self::GetTask { .. }
             | Self::ListTasks(_)
             | Self::CancelTask { .. }
+            | Self::GetExtendedCard
             | Self::Push(_) => false,
         }
     }
@@ -211,6 +215,9 @@ pub fn build(
     };
     if operation.is_repeatable() {
         request.bounds.first_byte = Some(ANSWER_WITHIN);
+    }
+    if matches!(operation, Operation::GetExtendedCard) {
+        request.bounds.response_bytes_max = Some(CARD_BYTES_MAX);
     }
     let plain = |text: String| HeaderText::Plain(text);
     request.headers.push((
