@@ -34,14 +34,14 @@ fn the_file_of_the_home_is_read_and_the_one_of_a_repository_only_when_asked_for(
     exit 78
     ------- stderr -------
     missive: missive/config.toml:2: unknown key `home`
-    hint: known keys are `adapters`, `agents`, `auth_refs`, `default_profile`, `gateway`, `log`, `output`, `profiles`, `protocol`, `qos`, `routing` and `schema_version`
+    hint: known keys are `adapters`, `agents`, `auth_refs`, `default_profile`, `gateway`, `log`, `output`, `profiles`, `protocol`, `qos`, `routing`, `schema_version` and 1 more
     ");
     let asking = world.with_variable("MISSIVE_REPO_CONFIG", "1");
     insta::assert_snapshot!(asking.missive(["log", "head"]), @r"
     exit 78
     ------- stderr -------
     missive: missive.toml:2: unknown key `repository`
-    hint: known keys are `adapters`, `agents`, `auth_refs`, `default_profile`, `gateway`, `log`, `output`, `profiles`, `protocol`, `qos`, `routing` and `schema_version`
+    hint: known keys are `adapters`, `agents`, `auth_refs`, `default_profile`, `gateway`, `log`, `output`, `profiles`, `protocol`, `qos`, `routing`, `schema_version` and 1 more
     ");
 }
 

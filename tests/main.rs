@@ -23,6 +23,7 @@ mod cli_logs;
 mod cli_output;
 mod cli_secrets;
 mod cli_send;
+mod cli_trust;
 mod cli_usage;
 mod damage;
 mod history;

@@ -7,6 +7,7 @@
 use crate::args::global::Globals;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::keyring::{Keyring, Unread};
 use crate::suggest;
 use missive_commands::Exit;
 use missive_commands::config::{AuthScheme, Config, SecretPlace};
@@ -28,7 +29,7 @@ impl Credentials {
         globals: &Globals,
         config: &Config,
         auth_ref: Option<&str>,
-        environment: &Environment<'_>,
+        places: Places<'_>,
     ) -> Result<Self, Failure> {
         let mut found = Self::default();
         for header in &globals.header {
@@ -44,10 +45,10 @@ impl Credentials {
                     .detail("conflict")
                     .hint("give one of them"));
             }
-            found.bearer = Some(variable(name, "--bearer-token-env", environment)?);
+            found.bearer = Some(variable(name, "--bearer-token-env", places.environment)?);
         }
         if let Some(name) = auth_ref {
-            found.refer(name, config, authorized, environment)?;
+            found.refer(name, config, authorized, places)?;
         }
         Ok(found)
     }
@@ -57,7 +58,7 @@ impl Credentials {
         name: &str,
         config: &Config,
         authorized: bool,
-        environment: &Environment<'_>,
+        places: Places<'_>,
     ) -> Result<(), Failure> {
         let Some(reference) = config.auth_refs.get(name) else {
             let known: Vec<&str> = config.auth_refs.keys().map(String::as_str).collect();
@@ -75,13 +76,10 @@ impl Credentials {
         }
         let secret = match &reference.place {
             SecretPlace::Env(name_of) => {
-                variable(name_of, &format!("[auth_refs.{name}]"), environment)?
+                variable(name_of, &format!("[auth_refs.{name}]"), places.environment)?
             }
-            SecretPlace::Keyring { .. } => {
-                let what = format!("[auth_refs.{name}] is in the keyring");
-                return Err(unresolved(what)
-                    .detail("keyring")
-                    .hint("this release cannot read keyrings: use kind = \"env\""));
+            SecretPlace::Keyring { service, account } => {
+                entry(name, service, account, places.keyring)?
             }
         };
         match &reference.scheme {
@@ -96,6 +94,15 @@ impl Credentials {
             .iter()
             .any(|(name, _)| name.eq_ignore_ascii_case(header))
     }
+}
+
+/// Where credentials can be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Places<'a> {
+    /// Variables.
+    pub(crate) environment: &'a Environment<'a>,
+    /// Entries of the system's keyring.
+    pub(crate) keyring: Keyring<'a>,
 }
 
 /// Every secret that the flags and the configuration lead to in this process, whether the command uses it or
@@ -138,16 +145,46 @@ fn variable(name: &str, named_by: &str, environment: &Environment<'_>) -> Result
     Ok(Secret::new(text))
 }
 
+fn entry(
+    name: &str,
+    service: &str,
+    account: &str,
+    keyring: Keyring<'_>,
+) -> Result<Secret, Failure> {
+    let told = |words: &str| unresolved(format!("[auth_refs.{name}] {words}")).detail("keyring");
+    let secret = keyring.get(service, account).map_err(|why| {
+        let failure = told(why.words());
+        match why {
+            Unread::Absent | Unread::Closed if cfg!(target_os = "linux") => failure.hint(format!(
+                "`keyctl padd user 'keyring:{account}@{service}' @u` puts it there, until the machine \
+                 is started again; kind = \"env\" reads a variable instead"
+            )),
+            Unread::Absent => failure.hint(format!(
+                "it is looked for as account `{account}` of service `{service}`"
+            )),
+            Unread::Closed | Unread::NoText => {
+                failure.hint("kind = \"env\" reads a variable instead")
+            }
+        }
+    })?;
+    if secret.expose().is_empty() || secret.expose().chars().any(char::is_control) {
+        return Err(told("holds no usable credential")
+            .hint("it holds line breaks or bytes that no header can carry"));
+    }
+    Ok(secret)
+}
+
 fn unresolved(what: String) -> Failure {
     Failure::new(Exit::Auth, what).detail("unresolved")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Credentials;
+    use super::{Credentials, Places};
     use crate::args::global::Globals;
     use crate::environment::Environment;
     use crate::failure::Failure;
+    use crate::keyring::{Keyring, Unread};
     use missive_commands::config::{AuthRef, AuthScheme, Config, SecretPlace};
     use missive_commands::secret::Secret;
     use std::ffi::OsString;
@@ -159,8 +196,16 @@ mod tests {
             account: "old".to_owned(),
         };
         let header = AuthScheme::Header("X-Api-Key".to_owned());
+        let entry = |account: &str| SecretPlace::Keyring {
+            service: "missive".to_owned(),
+            account: account.to_owned(),
+        };
         let mut config = Config::default();
         for (name, place, scheme) in [
+            ("kept", entry("crm"), AuthScheme::Bearer),
+            ("locked", entry("locked"), AuthScheme::Bearer),
+            ("blob", entry("blob"), AuthScheme::Bearer),
+            ("lines", entry("lines"), AuthScheme::Bearer),
             ("crm", env.clone(), AuthScheme::Bearer),
             ("key", env, header),
             ("old", keyring, AuthScheme::Bearer),
@@ -187,12 +232,18 @@ mod tests {
             "BROKEN" => Some(OsString::from("s3cret\nX: y")),
             _ => None,
         };
-        Credentials::resolve(
-            &globals,
-            &config(),
-            auth_ref,
-            &Environment::from_lookup(&lookup),
-        )
+        let keyring = |service: &str, account: &str| match (service, account) {
+            ("missive", "crm") => Ok(Secret::new("k3pt".to_owned())),
+            ("missive", "locked") => Err(Unread::Closed),
+            ("missive", "blob") => Err(Unread::NoText),
+            ("missive", "lines") => Ok(Secret::new("s3cret\n".to_owned())),
+            _ => Err(Unread::Absent),
+        };
+        let places = Places {
+            environment: &Environment::from_lookup(&lookup),
+            keyring: Keyring::from_lookup(&keyring),
+        };
+        Credentials::resolve(&globals, &config(), auth_ref, places)
     }
 
     fn shown(credentials: &Credentials) -> String {
@@ -219,6 +270,16 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_of_the_keyring_is_read_when_no_flag_says_otherwise() {
+        assert_eq!(shown(&resolved(&[], None, Some("kept")).unwrap()), "k3pt ");
+        // A flag takes its place, so the keyring is not even asked.
+        let own = resolved(&["Authorization: Basic x"], None, Some("locked")).unwrap();
+        assert_eq!(shown(&own), "- Authorization=Basic x");
+        let token = resolved(&[], Some("CRM_TOKEN"), Some("locked")).unwrap();
+        assert_eq!(shown(&token), "s3cret ");
+    }
+
+    #[test]
     fn a_flag_takes_the_place_of_a_reference() {
         let own = resolved(&["Authorization: Basic x"], None, Some("crm")).unwrap();
         let key = resolved(&["x-api-key: mine"], None, Some("key")).unwrap();
@@ -238,7 +299,10 @@ mod tests {
         insta::assert_snapshot!(told(resolved(&[], Some("MISSING"), None)), @"77 the variable MISSING, which --bearer-token-env names, is not set");
         insta::assert_snapshot!(told(resolved(&[], Some("ghp_s3cret"), None)), @"77 the variable that --bearer-token-env names is not set");
         insta::assert_snapshot!(told(resolved(&[], Some("BROKEN"), None)), @"77 the variable that --bearer-token-env names holds no usable credential");
-        insta::assert_snapshot!(told(resolved(&[], None, Some("old"))), @"77 [auth_refs.old] is in the keyring");
+        insta::assert_snapshot!(told(resolved(&[], None, Some("old"))), @"77 [auth_refs.old] is not in the keyring");
+        insta::assert_snapshot!(told(resolved(&[], None, Some("locked"))), @"77 [auth_refs.locked] cannot be read: the keyring is locked, or not there");
+        insta::assert_snapshot!(told(resolved(&[], None, Some("blob"))), @"77 [auth_refs.blob] holds no text");
+        insta::assert_snapshot!(told(resolved(&[], None, Some("lines"))), @"77 [auth_refs.lines] holds no usable credential");
         insta::assert_snapshot!(told(resolved(&[], None, Some("crn"))), @"77 the configuration has no [auth_refs.crn]");
         insta::assert_snapshot!(told(resolved(&["Authorization: x"], Some("CRM_TOKEN"), None)), @"64 --bearer-token-env and --header both set Authorization");
     }

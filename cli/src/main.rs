@@ -19,6 +19,8 @@ mod failure;
 mod file;
 mod input;
 mod interrupt;
+mod keyring;
+mod keys;
 mod open;
 mod render;
 mod seams;
@@ -103,7 +105,6 @@ fn answer(outcome: NotACommand, mode: Mode, colourless: bool) -> Exit {
 
 fn printed(text: String, style: Style) -> Result<(), Failure> {
     let mut output = Output::new(style);
-    output.hold();
     output.bytes_blocking(text.into_bytes())?;
     output.finish_blocking()
 }

@@ -3,6 +3,7 @@
 use super::value::{Pair, alias, binding};
 use missive_commands::wire::version::Binding;
 use missive_log::event::Alias;
+use std::path::PathBuf;
 
 /// The subcommands of `agent`.
 #[derive(Debug, Clone, clap::Subcommand)]
@@ -26,11 +27,15 @@ pub(crate) enum Agent {
   missive agent show weather --json")]
     Show(Named),
 
-    /// Show an agent's card and the interface that would be used, and why
+    /// Show an agent's card, what its signatures are worth, and the interface that would be used
     #[command(after_help = "Examples:
   missive agent inspect weather
   missive agent inspect weather --refresh
-  missive agent inspect weather --binding json-rpc --json")]
+  missive agent inspect weather --binding json-rpc --json
+  missive agent inspect crm --extended --bearer-token-env CRM_TOKEN
+
+A signature is `verified` by a key that is pinned for the agent, or that comes from an address which
+[trust.ALIAS] of the configuration allows; else it is `failed`, `unverifiable` or `absent`, with the reason.")]
     Inspect(Inspect),
 
     /// Fetch an agent's card again, or revalidate it
@@ -38,6 +43,22 @@ pub(crate) enum Agent {
   missive agent refresh weather
   missive agent refresh weather --timeout 5s")]
     Refresh(Named),
+
+    /// Show what agents can do: optional operations, skills, media types
+    #[command(after_help = "Examples:
+  missive agent capabilities
+  missive agent capabilities weather --refresh
+  missive agent capabilities --ndjson | jq -r 'select(.data.agent.capabilities.streaming).data.agent.agent'")]
+    Capabilities(Capabilities),
+
+    /// Pin a public key that the cards of an agent must be signed by
+    #[command(after_help = "Examples:
+  missive agent pin weather weather.jwk
+  missive agent pin weather keys.json && missive agent refresh weather
+
+The file holds a JWK or a JWK Set of public keys: Ed25519, P-256 or RSA. Keys add up, so a new one is pinned
+beside the old one. Once a key is pinned, no other key counts. Removing the agent takes its keys back.")]
+    Pin(Pin),
 
     /// Give an agent another alias; the new one finds its whole history
     #[command(after_help = "Examples:
@@ -84,6 +105,11 @@ pub(crate) struct Add {
     /// Further facts about the agent (repeat)
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) metadata: Vec<Pair>,
+
+    /// Pin the public keys of this file (a JWK or a JWK Set): its cards must be signed by one of them
+    /// (repeat)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) card_key: Vec<PathBuf>,
 }
 
 /// One alias.
@@ -105,9 +131,37 @@ pub(crate) struct Inspect {
     #[arg(long)]
     pub(crate) refresh: bool,
 
+    /// Ask for the extended card, which agents show only to whom they know
+    #[arg(long)]
+    pub(crate) extended: bool,
+
     /// Show what this binding would use
     #[arg(long, value_parser = binding())]
     pub(crate) binding: Option<Binding>,
+}
+
+/// `agent capabilities`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Capabilities {
+    /// The agent's alias; without it, all agents
+    #[arg(value_parser = alias)]
+    pub(crate) alias: Option<Alias>,
+
+    /// Fetch the cards, even if the cached ones are fresh
+    #[arg(long)]
+    pub(crate) refresh: bool,
+}
+
+/// `agent pin`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Pin {
+    /// The agent's alias
+    #[arg(value_parser = alias)]
+    pub(crate) alias: Alias,
+
+    /// A file with a JWK or a JWK Set
+    #[arg(value_name = "FILE")]
+    pub(crate) key: PathBuf,
 }
 
 /// `agent rename`.

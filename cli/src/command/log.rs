@@ -105,6 +105,7 @@ async fn re_anchor(
         actor: session.who()?.id,
         origin: Origin::Cli,
         instance: session.instance()?.id(),
+        trace: setting.trace.as_ref(),
     };
     let done = reanchor(&**session.log(), &moment, &wanted).await;
     let done = done.map_err(|error| Told::of(setting).failure(error))?;

@@ -16,7 +16,6 @@ mod retry;
 mod send;
 mod task;
 
-use crate::args::events::Events;
 use crate::args::global::Globals;
 use crate::args::{Cli, Command};
 use crate::config;
@@ -27,6 +26,7 @@ use crate::render::Output;
 use crate::seams::{self, Seams};
 use missive_commands::Exit;
 use missive_commands::config::Config;
+use missive_log::event::facts::TraceParent;
 use std::path::PathBuf;
 use tracing::Instrument as _;
 
@@ -43,6 +43,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) profile: String,
     /// Where the profile is.
     pub(crate) home: Home,
+    /// The W3C trace that this run is part of.
+    pub(crate) trace: Option<TraceParent>,
 }
 
 /// Runs one command to its end.
@@ -72,10 +74,8 @@ pub(crate) fn run(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
         config: loaded.config,
         file: loaded.file,
         profile: loaded.profile,
+        trace: trace(&environment, output),
     };
-    if answers_at_once(&cli.command) {
-        output.hold();
-    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -90,23 +90,14 @@ pub(crate) fn run(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
     ended
 }
 
-/// Whether a command prints one result, and nothing before it is done.
-fn answers_at_once(command: &Command) -> bool {
-    match command {
-        Command::Agent(_) | Command::Context(_) | Command::Task(_) | Command::Log(_) => true,
-        Command::Events(command) => matches!(
-            command,
-            Events::List(_) | Events::Show(_) | Events::Stats(_)
-        ),
-        Command::Send(_)
-        | Command::Retry(_)
-        | Command::Projection(_)
-        | Command::Doctor(_)
-        | Command::Demo
-        | Command::Logs(_)
-        | Command::Manpage(_)
-        | Command::Completion(_) => false,
+/// The trace that the environment names. A broken one is no reason not to work.
+fn trace(environment: &Environment<'_>, output: &Output) -> Option<TraceParent> {
+    let text = environment.get("TRACEPARENT")?;
+    let trace = text.to_str().and_then(|text| TraceParent::new(text).ok());
+    if trace.is_none() {
+        output.note("note: the variable TRACEPARENT holds no W3C traceparent and is passed over");
     }
+    trace
 }
 
 async fn dispatch(

@@ -42,6 +42,8 @@ pub(super) fn check(cli: &Cli, setting: &Setting<'_>) -> Result<(), Failure> {
             Agent::Add(_)
             | Agent::Inspect(_)
             | Agent::Refresh(_)
+            | Agent::Capabilities(_)
+            | Agent::Pin(_)
             | Agent::Rename(_)
             | Agent::Remove(_),
         )

@@ -91,6 +91,7 @@ fn parse(path: &Path) -> Result<Config, Failure> {
     read::config(&walk::Source {
         name: shown(path),
         text: &text,
+        folder: path.parent().map(Path::to_owned).unwrap_or_default(),
     })
 }
 

@@ -3,10 +3,12 @@
 use super::walk::{Source, Table};
 use crate::args::value;
 use crate::failure::Failure;
+use crate::keys;
 use missive_commands::config::{
-    Adapter, AgentSeed, AuthRef, AuthScheme, Config, Format, Gateway, Log, Output, Profile,
-    Protocol, Qos, Routing, SecretPlace,
+    Adapter, AgentSeed, AuthRef, AuthScheme, CardTrust, Config, Format, Gateway, Log, Output,
+    Profile, Protocol, Qos, Routing, SecretPlace,
 };
+use missive_commands::wire::signature::key_origin;
 use missive_commands::wire::version::Binding;
 use std::collections::BTreeMap;
 use toml::de::DeTable;
@@ -40,6 +42,10 @@ pub(crate) fn config(source: &Source<'_>) -> Result<Config, Failure> {
     for (name, table) in top.named_tables("agents")? {
         agents.insert(name, agent(table, &auth_refs)?);
     }
+    let mut trust = BTreeMap::new();
+    for (name, table) in top.named_tables("trust")? {
+        trust.insert(name, card_trust(table)?);
+    }
     let mut adapters = BTreeMap::new();
     for (name, table) in top.named_tables("adapters")? {
         adapters.insert(name, adapter(table)?);
@@ -51,6 +57,7 @@ pub(crate) fn config(source: &Source<'_>) -> Result<Config, Failure> {
         profiles,
         agents,
         auth_refs,
+        trust,
         output: section(&mut top, "output", &Output::default(), output)?,
         gateway: section(&mut top, "gateway", &Gateway::default(), gateway)?,
         protocol,
@@ -207,6 +214,19 @@ fn agent(
             .into_iter()
             .map(|(name, text, _)| (name, text))
             .collect(),
+    })
+}
+
+fn card_trust(mut table: Table<'_>) -> Result<CardTrust, Failure> {
+    let folder = table.source().folder.clone();
+    let keys = table.list("card_keys", |text| keys::of_configured(&folder.join(text)))?;
+    let origins = table.list("key_origins", |text| {
+        key_origin(text).map_err(|why| format!("`{text}`: {why}"))
+    })?;
+    table.finish()?;
+    Ok(CardTrust {
+        keys: keys.unwrap_or_default().concat(),
+        origins: origins.unwrap_or_default(),
     })
 }
 

@@ -11,6 +11,7 @@ fn parsed(text: &str) -> Result<Config, crate::failure::Failure> {
     read::config(&walk::Source {
         name: "c.toml".to_owned(),
         text,
+        folder: PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../fixtures/wire/signed"),
     })
 }
 
@@ -98,6 +99,24 @@ fn the_example_of_the_document_is_a_file_that_is_read() {
     let total = [slow, other].map(|qos| qos.total_timeout.map(|time| time.as_secs()));
     assert_eq!(total, [Some(7200), Some(600)]);
     assert_eq!(slow.connect_timeout.as_secs(), 3);
+}
+
+#[test]
+fn who_may_sign_a_card_is_read_with_the_keys_of_the_files() {
+    let trust = "schema_version = \"missive.config.v1\"\n[trust.py]\n\
+                 card_keys = [\"keys_of_python_sdk.json\"]\nkey_origins = [\"https://keys.example:443/\"]\n";
+
+    let config = parsed(trust).unwrap();
+
+    let of_py = &config.trust["py"];
+    let names: Vec<_> = of_py.keys.iter().map(|key| key.kid.as_deref()).collect();
+    assert_eq!(names, [Some("es"), Some("ed"), Some("rs")]);
+    assert_eq!(of_py.origins, ["https://keys.example"]);
+    insta::assert_snapshot!(refused("[trust.py]\nkey_origins = [\"http://keys.example\"]"), @"missive: c.toml:3: `trust.py.key_origins`: `http://keys.example`: keys come over https, or over http from this machine");
+    insta::assert_snapshot!(refused("[trust.py]\nkeys = []"), @r"
+    missive: c.toml:3: unknown key `trust.py.keys`
+    hint: known keys are `card_keys` and `key_origins`
+    ");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::suggest;
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -19,6 +20,8 @@ pub(crate) struct Source<'a> {
     pub(crate) name: String,
     /// The whole text.
     pub(crate) text: &'a str,
+    /// The folder that files are named from.
+    pub(crate) folder: PathBuf,
 }
 
 impl Source<'_> {

@@ -24,6 +24,10 @@ pub(crate) enum Kind {
     AgentInspect,
     /// `agent refresh`.
     AgentRefresh,
+    /// `agent capabilities`.
+    AgentCapabilities,
+    /// `agent pin`.
+    AgentPin,
     /// `agent rename`.
     AgentRename,
     /// `agent remove`.

@@ -21,6 +21,8 @@ const ADDRESS: &str = "the address of an agent is absolute, such as https://agen
 const TOO_LARGE: &str = "raise `max_request_bytes` in [qos], or send a reference with --file";
 const TOO_LARGE_THERE: &str = "a file given with --file-bytes travels in the message and grows by a third: send a \
                                reference with --file, or ask for a higher limit at the agent";
+const PUBLIC_CARD: &str =
+    "without --extended the public card is shown; --refresh asks for the newest one";
 const IS_IT_RUNNING: &str = "is the agent running, and is its address right?";
 
 /// What the words of a failure need to know.
@@ -163,6 +165,8 @@ impl<'a> Told<'a> {
                     .collect();
                 format!("declare it with {}", flags.join(" "))
             }
+            Refusal::NoExtendedCard => PUBLIC_CARD.to_owned(),
+            Refusal::NoCredentials => CREDENTIALS.to_owned(),
             Refusal::RequestTooLarge { .. } => TOO_LARGE.to_owned(),
             Refusal::NoOperation { in_doubt, .. } => match in_doubt.first() {
                 Some(first) => format!("in doubt is {first}; `missive doctor` lists all"),

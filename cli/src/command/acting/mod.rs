@@ -11,14 +11,15 @@ pub(super) use quote::word;
 
 use super::Setting;
 use crate::args::value;
-use crate::auth;
+use crate::auth::{self, Places};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::keyring::Keyring;
 use crate::open::{Host, Session};
 use crate::render::Output;
 use crate::render::progress::Progress;
-use missive_commands::peer::{agent_url, resolve};
+use missive_commands::peer::{agent_url, known_aliases, resolve};
 use missive_commands::secret::Secret;
 use missive_commands::{
     Actor, CommandError, Credentials, Exit, Missive, Parts, Refusal, Requests, Target,
@@ -95,23 +96,48 @@ pub(super) fn for_requests(
         }
         None => None,
     };
-    let environment = Environment::of_process();
-    let found = auth::Credentials::resolve(
-        setting.globals,
-        &setting.config,
-        auth_ref.as_deref(),
-        &environment,
-    )?;
-    let credentials = Credentials {
+    let credentials = credentials(setting, auth_ref.as_deref())?;
+    on_log(setting, session, views, credentials, BTreeMap::new())
+}
+
+/// The same for requests to every agent that is known, each with the credentials of its own; what the
+/// flags give goes to all of them.
+pub(super) fn for_requests_to_all(
+    setting: &Setting<'_>,
+    session: &Session,
+) -> Result<OnLog, Failure> {
+    let views = views(session)?;
+    let told = |error: CommandError| Told::of(setting).failure(error);
+    let known = known_aliases(&views, &setting.config).map_err(|error| told(error.into()))?;
+    let mut of_agents = BTreeMap::new();
+    for alias in known {
+        let target = Target::Alias(alias.clone());
+        // An agent that cannot be spoken to is told when its turn comes.
+        let peer = resolve(&views, &setting.config, &target).ok();
+        if let Some(auth_ref) = peer.and_then(|peer| peer.auth_ref) {
+            of_agents.insert(alias, credentials(setting, Some(&auth_ref))?);
+        }
+    }
+    let flags = credentials(setting, None)?;
+    on_log(setting, session, views, flags, of_agents)
+}
+
+fn credentials(setting: &Setting<'_>, auth_ref: Option<&str>) -> Result<Credentials, Failure> {
+    let places = Places {
+        environment: &Environment::of_process(),
+        keyring: Keyring::of_system(),
+    };
+    let found = auth::Credentials::resolve(setting.globals, &setting.config, auth_ref, places)?;
+    Ok(Credentials {
         bearer: found.bearer,
         headers: found.headers,
-    };
-    on_log(setting, session, views, credentials)
+    })
 }
 
 /// The acting room for what is only recorded or looked up.
 pub(super) fn for_records(setting: &Setting<'_>, session: &Session) -> Result<OnLog, Failure> {
-    on_log(setting, session, views(session)?, Credentials::default())
+    let nobody = Credentials::default();
+    on_log(setting, session, views(session)?, nobody, BTreeMap::new())
 }
 
 /// Knows every secret of this run, for what is recorded without the acting room.
@@ -136,6 +162,7 @@ fn on_log(
     session: &Session,
     views: Views,
     credentials: Credentials,
+    credentials_of: BTreeMap<Alias, Credentials>,
 ) -> Result<OnLog, Failure> {
     let who = session.who()?;
     let actor = Actor {
@@ -150,7 +177,7 @@ fn on_log(
         instance: session.instance()?,
         run: session.run_folder(),
     };
-    Ok(world.acting(setting, credentials))
+    Ok(world.acting(setting, credentials, credentials_of))
 }
 
 /// The acting room where there is no log: it knows what the configuration says, in memory alone.
@@ -183,7 +210,7 @@ impl Nothing {
             run: run.path().to_owned(),
         };
         Ok(Self {
-            missive: world.acting(setting, Credentials::default()),
+            missive: world.acting(setting, Credentials::default(), BTreeMap::new()),
             _run: run,
         })
     }
@@ -200,7 +227,12 @@ struct World<L> {
 }
 
 impl<L: Log> World<L> {
-    fn acting(self, setting: &Setting<'_>, credentials: Credentials) -> Missive<L> {
+    fn acting(
+        self,
+        setting: &Setting<'_>,
+        credentials: Credentials,
+        credentials_of: BTreeMap<Alias, Credentials>,
+    ) -> Missive<L> {
         let globals = setting.globals;
         let pairs = globals.service_param.iter();
         Missive::new(Parts {
@@ -220,9 +252,10 @@ impl<L: Log> World<L> {
                     .map(|pair| (pair.key.clone(), pair.value.clone()))
                     .collect(),
                 timeout: globals.timeout,
+                trace: setting.trace.clone(),
             },
             credentials,
-            credentials_of: BTreeMap::new(),
+            credentials_of,
             further_secrets: secrets(setting),
         })
     }

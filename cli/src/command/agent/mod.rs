@@ -6,21 +6,25 @@
 mod shown;
 
 use super::{Setting, acting, warn_of_fault};
-use crate::args::agent::{Add, Agent, Inspect, Rename};
+use crate::args::agent::{Add, Agent, Capabilities, Inspect, Pin, Rename};
 use crate::failure::Failure;
 use crate::open::Session;
 use crate::render::{Kind, Output};
 use acting::{Nothing, Told, Wish};
 use missive_commands::Exit;
 use missive_commands::decide::agent_add::AgentAdd;
+use missive_commands::decide::agent_pin::AgentPin;
 use missive_commands::decide::agent_remove::AgentRemove;
 use missive_commands::decide::agent_rename::AgentRename;
 use missive_commands::peer::agent_url;
+use missive_commands::report::agent::AbilitiesReport;
 use missive_commands::wire::version::Binding;
 use missive_commands::{Missive, Target};
 use missive_log::Log;
 use missive_log::event::Alias;
 use shown::Shown;
+
+const NO_AGENT: &str = "no agent is registered; `missive agent add ALIAS URL` registers one";
 
 pub(super) async fn run(
     command: &Agent,
@@ -45,6 +49,8 @@ pub(super) async fn run(
                 .used(async |session| refresh(&command.alias, setting, session, output).await)
                 .await
         }
+        Agent::Capabilities(command) => capabilities(command, setting, output).await,
+        Agent::Pin(command) => pin(command, setting, output).await,
         Agent::Rename(command) => rename(command, setting, output).await,
         Agent::Remove(command) => remove(&command.alias, setting, output).await,
     }
@@ -58,6 +64,10 @@ async fn add(command: &Add, setting: &Setting<'_>, output: &mut Output) -> Resul
     for pair in &command.interface {
         interfaces.push((binding(&pair.key)?, pair.value.clone()));
     }
+    let mut card_keys = Vec::new();
+    for path in &command.card_key {
+        card_keys.extend(crate::keys::of_file(path, "--card-key")?);
+    }
     let metadata = command.metadata.iter();
     let wanted = AgentAdd {
         alias: command.alias.clone(),
@@ -70,6 +80,7 @@ async fn add(command: &Add, setting: &Setting<'_>, output: &mut Output) -> Resul
         metadata: metadata
             .map(|pair| (pair.key.clone(), pair.value.clone()))
             .collect(),
+        card_keys,
     };
     let session = setting.home.write().await?;
     session
@@ -132,7 +143,7 @@ async fn found<L: Log>(
         let done = missive.agent_list().await;
         let done = acting::concluded(missive, output, &told, done)?;
         if done.report.agents.is_empty() {
-            output.note("no agent is registered; `missive agent add ALIAS URL` registers one");
+            output.note(NO_AGENT);
         }
         output.report(&done.report).await?;
         return Ok(Exit::Done);
@@ -155,14 +166,16 @@ async fn inspect(
     let wish = Wish::listen()?;
     let progress = acting::progress(output, "asking for the card");
     let mut interrupt = wish.interrupt();
-    let done = missive
-        .agent_inspect(
-            &command.alias,
-            command.refresh,
-            command.binding,
-            &mut interrupt,
-        )
-        .await;
+    let (alias, refresh, binding) = (&command.alias, command.refresh, command.binding);
+    let done = if command.extended {
+        missive
+            .agent_inspect_extended(alias, refresh, binding, &mut interrupt)
+            .await
+    } else {
+        missive
+            .agent_inspect(alias, refresh, binding, &mut interrupt)
+            .await
+    };
     drop(progress);
     let told = Told::of(setting).about(&target).ended_by(wish.ending());
     let done = acting::concluded(&missive, output, &told, done)?;
@@ -188,6 +201,76 @@ async fn refresh(
         .report(&Shown(Kind::AgentRefresh, done.report))
         .await?;
     Ok(wish.exit(done.exit))
+}
+
+async fn capabilities(
+    command: &Capabilities,
+    setting: &Setting<'_>,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let told = Told::of(setting);
+    let (told, session) = match &command.alias {
+        Some(alias) => {
+            let target = Target::Alias(alias.clone());
+            let session = acting::session_for(&target, setting).await?;
+            (told.about(&target), Some(session))
+        }
+        None if setting.config.agents.is_empty() => (told, setting.home.read().await?),
+        None => (told, Some(setting.home.write().await?)),
+    };
+    let Some(session) = session else {
+        output.note(NO_AGENT);
+        output
+            .report(&AbilitiesReport { agents: Vec::new() })
+            .await?;
+        return Ok(Exit::Done);
+    };
+    session
+        .used(async |session| {
+            warn_of_fault(session, output);
+            let missive = match &command.alias {
+                Some(alias) => {
+                    let target = Target::Alias(alias.clone());
+                    acting::for_requests(setting, session, Some(&target))?
+                }
+                None => acting::for_requests_to_all(setting, session)?,
+            };
+            let wish = Wish::listen()?;
+            let progress = acting::progress(output, "asking for cards");
+            let mut interrupt = wish.interrupt();
+            let alias = command.alias.as_ref();
+            let done = missive
+                .agent_capabilities(alias, command.refresh, &mut interrupt)
+                .await;
+            drop(progress);
+            let told = told.ended_by(wish.ending());
+            let done = acting::concluded(&missive, output, &told, done)?;
+            if done.report.agents.is_empty() {
+                output.note(NO_AGENT);
+            }
+            output.report(&done.report).await?;
+            Ok(wish.exit(done.exit))
+        })
+        .await
+}
+
+async fn pin(command: &Pin, setting: &Setting<'_>, output: &mut Output) -> Result<Exit, Failure> {
+    let target = Target::Alias(command.alias.clone());
+    let wanted = AgentPin {
+        alias: command.alias.clone(),
+        keys: crate::keys::of_file(&command.key, "the key")?,
+    };
+    let session = acting::session_for(&target, setting).await?;
+    session
+        .used(async |session| {
+            let missive = acting::for_records(setting, session)?;
+            let done = missive.agent_pin(&wanted).await;
+            let told = Told::of(setting).about(&target);
+            let done = acting::concluded(&missive, output, &told, done)?;
+            output.report(&Shown(Kind::AgentPin, done.report)).await?;
+            Ok(Exit::Done)
+        })
+        .await
 }
 
 async fn rename(

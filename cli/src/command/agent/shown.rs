@@ -2,7 +2,8 @@
 
 use crate::render::{Kind, Lines, Page, Report, Tint};
 use missive_commands::report::agent::{
-    AgentReport, AgentView, AgentsReport, CapabilitiesView, InspectReport,
+    AbilitiesReport, AbilitiesView, AgentReport, AgentView, AgentsReport, CapabilitiesView,
+    InspectReport, SignatureView,
 };
 use serde::{Serialize, Serializer};
 
@@ -35,6 +36,17 @@ impl Report for Shown {
             page.spans(&[(Tint::Plain, old), (Tint::Plain, " is called "), alias]);
         } else if *kind == Kind::AgentRemove {
             page.spans(&[alias, (Tint::Plain, " is removed; its history stays")]);
+        } else if *kind == Kind::AgentPin {
+            page.spans(&[
+                (Tint::Plain, "the cards of "),
+                alias,
+                (Tint::Plain, " must be signed by"),
+            ]);
+            let rows = agent.card_keys.iter().map(|key| {
+                let name = key.kid.clone().unwrap_or_default();
+                [name, key.algorithm.to_owned(), key.thumbprint.clone()]
+            });
+            page.table(["key", "algorithm", "thumbprint"], rows);
         } else if *kind == Kind::AgentRefresh {
             let what = if report.changed == Some(true) {
                 " has a new card"
@@ -91,10 +103,14 @@ impl Report for InspectReport {
             ("takes", self.input_modes.join(" ")),
             ("gives", self.output_modes.join(" ")),
             ("security", self.security_schemes.join(" ")),
-            ("signature", self.signature.status.to_owned()),
+            ("signature", signature(&self.signature)),
         ];
         let known = about(&self.agent).into_iter();
-        fields(page, known.chain(self::card(&self.agent)).chain(card));
+        if self.extended {
+            fields(page, known.chain(card));
+        } else {
+            fields(page, known.chain(self::card(&self.agent)).chain(card));
+        }
         page.line("");
         if let Some(selected) = &self.selected_interface {
             let interface = &selected.interface;
@@ -148,7 +164,7 @@ fn fields(page: &mut Page, fields: impl IntoIterator<Item = Field>) {
 }
 
 /// What is registered.
-fn about(agent: &AgentView) -> [Field; 9] {
+fn about(agent: &AgentView) -> [Field; 10] {
     let metadata = agent.metadata.iter();
     let metadata: Vec<String> = metadata
         .map(|(key, value)| format!("{key}={value}"))
@@ -165,9 +181,67 @@ fn about(agent: &AgentView) -> [Field; 9] {
         ("bindings", agent.binding_preference.join(" ")),
         ("auth ref", agent.auth_ref.clone().unwrap_or_default()),
         ("tags", agent.tags.join(" ")),
+        ("card keys", card_keys(agent)),
         ("notes", agent.notes.clone().unwrap_or_default()),
         ("metadata", metadata.join(" ")),
     ]
+}
+
+fn card_keys(agent: &AgentView) -> String {
+    let keys = agent.card_keys.iter().map(|key| match &key.kid {
+        Some(kid) => format!("{kid} ({}, {})", key.algorithm, key.thumbprint),
+        None => format!("{} {}", key.algorithm, key.thumbprint),
+    });
+    keys.collect::<Vec<_>>().join(" ")
+}
+
+/// What the signatures of a card are worth, in one line.
+fn signature(view: &SignatureView) -> String {
+    let one = &view.decisive;
+    if let Some(why) = &one.why {
+        return format!("{}: {why}", view.status);
+    }
+    let key = one.key.as_ref().map(|key| format!("key {key}"));
+    let said = [one.algorithm.clone(), key, one.source.map(str::to_owned)];
+    let said: Vec<String> = said.into_iter().flatten().collect();
+    if said.is_empty() {
+        return view.status.to_owned();
+    }
+    format!("{} ({})", view.status, said.join(", "))
+}
+
+impl Report for AbilitiesReport {
+    fn kind(&self) -> Kind {
+        Kind::AgentCapabilities
+    }
+
+    fn human(&self, page: &mut Page) {
+        let rows = self.agents.iter().map(|agent| {
+            let skills: Vec<&str> = agent.skills.iter().map(|skill| skill.id.as_str()).collect();
+            let can = match &agent.error {
+                Some(why) => format!("unknown: {why}"),
+                None => capabilities(&agent.capabilities),
+            };
+            [
+                agent.agent.clone(),
+                can,
+                skills.join(" "),
+                agent.input_modes.join(" "),
+                agent.output_modes.join(" "),
+            ]
+        });
+        page.table(["agent", "can", "skills", "takes", "gives"], rows);
+    }
+
+    fn lines(&self, lines: &mut Lines) -> Result<(), serde_json::Error> {
+        #[derive(Serialize)]
+        struct One<'a> {
+            agent: &'a AbilitiesView,
+        }
+        self.agents
+            .iter()
+            .try_for_each(|agent| lines.push(self.kind(), true, &One { agent }))
+    }
 }
 
 /// What the cached card says, in short.
