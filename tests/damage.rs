@@ -202,7 +202,7 @@ fn a_log_that_lost_its_end_warns_refuses_and_goes_on_when_it_is_told_to() {
                          hint: `missive events verify` says how far the log still holds
                          hint: restore the log from a backup, or accept the loss for good with `missive log re-anchor --reason TEXT`
     pass  views          [N] views at event 9
-    warn  agent ada      its card is 29 min old, asked for again on next use, with a defect: not an Agent Card: the JSON from http://ada.test/.well-known/agent-card.json has no supportedInterfaces
+    warn  agent ada      its card is 29 min old, asked for again on next use, came in 1 ms, with a defect: not an Agent Card: the JSON from http://ada.test/.well-known/agent-card.json has no supportedInterfaces
                          hint: missive agent inspect ada
     warn  endpoint ada   http://ada.test/v1 cannot be reached: [WHY]
                          hint: missive agent inspect ada --refresh
