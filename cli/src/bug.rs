@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::render::{self, Mode};
 use missive_commands::Exit;
-use missive_log::backend::fjall::OPENING_THREAD;
+use missive_log::backend::fjall::opens_a_store;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,7 +14,7 @@ static HAPPENED: AtomicBool = AtomicBool::new(false);
 pub(crate) fn guard(mode: Mode, program: impl FnOnce() -> Exit) -> Exit {
     std::panic::set_hook(Box::new(move |panic| {
         // Some damage makes the store below panic instead of reporting it; the log reports it as damage.
-        if std::thread::current().name() == Some(OPENING_THREAD) {
+        if opens_a_store() {
             return;
         }
         HAPPENED.store(true, Ordering::SeqCst);

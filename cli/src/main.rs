@@ -105,6 +105,7 @@ fn answer(outcome: NotACommand, mode: Mode, colourless: bool) -> Exit {
 
 fn printed(text: String, style: Style) -> Result<(), Failure> {
     let mut output = Output::new(style);
+    output.hold();
     output.bytes_blocking(text.into_bytes())?;
     output.finish_blocking()
 }

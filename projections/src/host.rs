@@ -60,14 +60,44 @@ impl fmt::Debug for ViewsHost {
     }
 }
 
+/// The folder of the views, open before it is known what their log holds: the two can be opened side by side.
+#[derive(Debug)]
+pub struct ViewsFolder {
+    folder: PathBuf,
+    store: DiskStore,
+}
+
+impl ViewsFolder {
+    /// Opens the folder, or makes it.
+    pub fn open(folder: &Path) -> Result<Self, ViewsError> {
+        remove(&beside(folder))?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            store: open_or_make(folder)?,
+        })
+    }
+
+    /// The views of a log that stands at `head`, as [`ViewsHost::open`] gives them.
+    pub fn of_log(self, head: Head, source: Source) -> Result<ViewsHost, ViewsError> {
+        ViewsHost::begin(self, head, source)
+    }
+}
+
 impl ViewsHost {
     /// Opens the folder, or makes it, for a log that stands at `head`. Folds nothing yet.
     ///
     /// What is found there is used only if it is some earlier state of this log, folded by the same
     /// versions; otherwise it is removed.
     pub fn open(folder: &Path, head: Head, source: Source) -> Result<Self, ViewsError> {
-        remove(&beside(folder))?;
-        let mut store = open_or_make(folder)?;
+        ViewsFolder::open(folder)?.of_log(head, source)
+    }
+
+    fn begin(
+        ViewsFolder { folder, store }: ViewsFolder,
+        head: Head,
+        source: Source,
+    ) -> Result<Self, ViewsError> {
+        let mut store = store;
         let (state, lost) = match examine(&store, head, &source) {
             Found::Earlier(state) => (Some(state), None),
             Found::Empty => (Some(State::new(head.log)), None),
@@ -76,12 +106,11 @@ impl ViewsHost {
         };
         if state.is_none() {
             drop(store);
-            remove(folder)?;
-            store = open_or_make(folder)?;
+            remove(&folder)?;
+            store = open_or_make(&folder)?;
         }
         let state = state.unwrap_or_else(|| State::new(head.log));
-        let folder = Some(folder.to_owned());
-        let mut host = Self::with(folder, Store::Disk(store), state, source);
+        let mut host = Self::with(Some(folder), Store::Disk(store), state, source);
         host.lost = lost;
         Ok(host)
     }
@@ -121,6 +150,11 @@ impl ViewsHost {
     /// The newest event that the views have folded.
     pub fn position(&self) -> Seq {
         Seq(self.position.load(Ordering::Acquire))
+    }
+
+    /// Whether the views stand at least at this place, and nothing is to be folded again.
+    pub(crate) fn stands_at(&self, least: Seq) -> bool {
+        self.position() >= least && !self.suspect.load(Ordering::Acquire)
     }
 
     /// Waits until the views stand at least at this place, folding what is missing.

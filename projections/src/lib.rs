@@ -31,7 +31,7 @@ pub use artifact::Artifact;
 pub use context::Context;
 pub use error::ViewsError;
 pub use follow::{Follower, block_on, source_of};
-pub use host::{Status, ViewsHost};
+pub use host::{Status, ViewsFolder, ViewsHost};
 pub use index::TERM_BYTES_MAX;
 pub use message::{Direction, Message};
 pub use outbox::{Doubt, Intent, Open};

@@ -119,6 +119,21 @@ impl Filter {
             && self.matches_but_agent(event)
     }
 
+    /// Whether at most so many places are asked for, by one condition at most: then they lie side by side in
+    /// one index, and nothing is passed over on the way to them.
+    pub(crate) fn is_small(&self, places_max: usize) -> bool {
+        let conditions = [
+            self.agent.is_some(),
+            self.context.is_some(),
+            self.task.is_some(),
+            self.operation.is_some(),
+            self.origin.is_some(),
+        ];
+        self.kinds.is_empty()
+            && conditions.iter().filter(|given| **given).count() <= 1
+            && self.limit.is_some_and(|limit| limit <= places_max)
+    }
+
     pub(crate) fn matches_but_agent(&self, event: &Event) -> bool {
         let links = &event.links;
         let kind = event.kind.name();

@@ -7,6 +7,7 @@ pub(crate) mod agent;
 pub(crate) mod context;
 pub(crate) mod events;
 pub(crate) mod global;
+mod narrow;
 pub(crate) mod send;
 pub(crate) mod usage;
 pub(crate) mod value;
@@ -258,12 +259,11 @@ pub(crate) fn tree() -> clap::Command {
 
 /// Parses the words of the process, the program's name first.
 pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, usage::NotACommand> {
-    let mut tree = tree();
-    let (path, below) = path(&tree, &arguments);
     let arguments = global::hoist(arguments);
-    let matches = tree.try_get_matches_from_mut(arguments);
-    let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches));
-    let cli = parsed.map_err(|error| usage::explain(&error, &path, &below))?;
+    let cli = match narrow::parse(&arguments) {
+        Some(cli) => cli,
+        None => whole(&arguments)?,
+    };
     // clap sees a conflict of global flags only where both stand on the same side.
     if cli.globals.json && cli.globals.ndjson {
         let failure = Failure::usage("--json cannot be used together with --ndjson");
@@ -272,6 +272,15 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, usage::NotACommand>
         ));
     }
     Ok(cli)
+}
+
+/// Reads the words with the whole tree, which can also explain what is wrong with them.
+fn whole(arguments: &[OsString]) -> Result<Cli, usage::NotACommand> {
+    let mut tree = tree();
+    let (path, below) = path(&tree, arguments);
+    let matches = tree.try_get_matches_from_mut(arguments);
+    let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+    parsed.map_err(|error| usage::explain(&error, &path, &below))
 }
 
 /// The command that the words name, as far as they do: `missive agent add`; and what it is followed by.

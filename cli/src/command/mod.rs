@@ -16,6 +16,7 @@ mod retry;
 mod send;
 mod task;
 
+use crate::args::events::Events;
 use crate::args::global::Globals;
 use crate::args::{Cli, Command};
 use crate::config;
@@ -76,6 +77,9 @@ pub(crate) fn run(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
         profile: loaded.profile,
         trace: trace(&environment, output),
     };
+    if answers_at_once(&cli.command) {
+        output.hold();
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -88,6 +92,25 @@ pub(crate) fn run(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
         output.note(&format!("note: profile `{}` is new", setting.profile));
     }
     ended
+}
+
+/// Whether a command prints one result, and nothing before it is done.
+fn answers_at_once(command: &Command) -> bool {
+    match command {
+        Command::Agent(_) | Command::Context(_) | Command::Task(_) | Command::Log(_) => true,
+        Command::Events(command) => matches!(
+            command,
+            Events::List(_) | Events::Show(_) | Events::Stats(_)
+        ),
+        Command::Send(_)
+        | Command::Retry(_)
+        | Command::Projection(_)
+        | Command::Doctor(_)
+        | Command::Demo
+        | Command::Logs(_)
+        | Command::Manpage(_)
+        | Command::Completion(_) => false,
+    }
 }
 
 /// The trace that the environment names. A broken one is no reason not to work.

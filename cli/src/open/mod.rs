@@ -245,8 +245,12 @@ impl Session {
         if let Some(log) = self.station.local_log() {
             return Ok(log.fault());
         }
-        let answer = self.station.companion(Seq::ZERO, &[ask::FAULT]);
-        let answer = answer.map_err(|error| failure::companion(&error))?;
+        let answer = if let Some(greeting) = self.station.greeting() {
+            greeting
+        } else {
+            let answer = self.station.companion(Seq::ZERO, &[ask::FAULT]);
+            answer.map_err(|error| failure::companion(&error))?
+        };
         let fault: Option<IntegrityFault> = serde_json::from_slice(&answer)
             .map_err(|error| Failure::from_error(Exit::Internal, &error))?;
         Ok(fault.map(Arc::new))

@@ -2,7 +2,7 @@
 
 use super::page::Page;
 use super::progress::Progress;
-use super::sink::{Reader, Sink, Writer};
+use super::sink::{self, Reader, Sink, Writer};
 use super::{Lines, Mode, Report, envelope};
 use crate::args::global::Globals;
 use crate::failure::Failure;
@@ -58,11 +58,16 @@ impl Style {
     }
 }
 
+/// So much of a result is held until its command has ended; a longer one is written as it comes.
+const HELD_BYTES_MAX: usize = 64 << 10;
+
 /// Standard output and standard error of one run.
 #[derive(Debug)]
 pub(crate) struct Output {
     style: Style,
     sink: Option<Sink>,
+    /// What waits for the end, if anything may.
+    held: Option<Vec<u8>>,
     /// The sequence number of the next line of NDJSON.
     next: u64,
 }
@@ -73,8 +78,28 @@ impl Output {
         Self {
             style,
             sink: None,
+            held: None,
             next: 0,
         }
+    }
+
+    /// From here on a short result is written when its command has ended and serves nobody any more: that
+    /// needs no thread. Not for a command that prints while it goes on, nor where a person looks on.
+    pub(crate) fn hold(&mut self) {
+        if !self.style.terminal && self.sink.is_none() {
+            self.held.get_or_insert_default();
+        }
+    }
+
+    /// Whether the bytes wait for the end.
+    fn holds(&mut self, bytes: &[u8]) -> bool {
+        let held = self.held.as_mut();
+        let held = held.filter(|held| held.len() + bytes.len() <= HELD_BYTES_MAX);
+        if let Some(held) = held {
+            held.extend_from_slice(bytes);
+            return true;
+        }
+        false
     }
 
     /// What the configuration says, where no flag said it.
@@ -108,8 +133,13 @@ impl Output {
 
     /// Prints bytes as they are: an export, an answer that goes to a file.
     pub(crate) async fn bytes(&mut self, bytes: Vec<u8>) -> Result<Reader, Failure> {
-        if bytes.is_empty() {
+        if bytes.is_empty() || self.holds(&bytes) {
             return Ok(Reader::Listening);
+        }
+        if let Some(held) = self.held.take()
+            && !held.is_empty()
+        {
+            self.sink()?.write(held).await;
         }
         Ok(self.sink()?.write(bytes).await)
     }
@@ -122,6 +152,12 @@ impl Output {
 
     /// Prints bytes as they are, outside a runtime.
     pub(crate) fn bytes_blocking(&mut self, bytes: Vec<u8>) -> Result<Reader, Failure> {
+        if self.holds(&bytes) {
+            return Ok(Reader::Listening);
+        }
+        if let Some(held) = self.held.take() {
+            self.sink()?.write_blocking(held);
+        }
         Ok(self.sink()?.write_blocking(bytes))
     }
 
@@ -133,7 +169,8 @@ impl Output {
 
     /// Standard output for a thread that writes by itself.
     pub(crate) fn writer(&mut self) -> Result<Writer, Failure> {
-        Ok(self.sink()?.writer())
+        let held = self.held.take().unwrap_or_default();
+        Ok(self.sink()?.writer(held))
     }
 
     /// A line on stderr if what is being done takes long.
@@ -164,10 +201,13 @@ impl Output {
 
     /// Waits until everything that was printed has been taken. Not inside a runtime.
     pub(crate) fn finish_blocking(&mut self) -> Result<(), Failure> {
-        match self.sink.take() {
-            Some(sink) => sink.finish_blocking().map_err(|error| unwritable(&error)),
-            None => Ok(()),
-        }
+        let held = self.held.take().unwrap_or_default();
+        let written = match self.sink.take() {
+            Some(sink) => sink.finish_blocking(),
+            None if held.is_empty() => Ok(()),
+            None => sink::write_now(&mut std::io::stdout(), &held).map(|_| ()),
+        };
+        written.map_err(|error| unwritable(&error))
     }
 
     fn sink(&mut self) -> Result<&Sink, Failure> {
@@ -223,7 +263,7 @@ fn unwritable(error: &std::io::Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::{Output, Style};
+    use super::{HELD_BYTES_MAX, Output, Style};
     use crate::render::{Kind, Lines, Mode, Page, Report};
     use serde::Serialize;
 
@@ -285,6 +325,23 @@ mod tests {
         {"schema_version":"missive.output.v1","ok":true,"kind":"agent_list","sequence":2,"data":{"name":"ada"}}
         {"schema_version":"missive.output.v1","ok":true,"kind":"agent_list","sequence":3,"data":{"name":"grace"}}
         "#);
+    }
+
+    #[test]
+    fn a_short_result_waits_for_the_end_of_its_command_where_nobody_looks_on() {
+        let chunk = vec![b'x'; HELD_BYTES_MAX / 2];
+        let mut held = Output::new(Style::default());
+        let mut watched = Output::new(Style {
+            terminal: true,
+            ..Style::default()
+        });
+
+        held.hold();
+        watched.hold();
+
+        let taken = [held.holds(&chunk), held.holds(&chunk), held.holds(b"x")];
+        assert_eq!(taken, [true, true, false]);
+        assert!(!watched.holds(b"x"));
     }
 
     #[test]

@@ -61,10 +61,12 @@ impl Sink {
     }
 
     /// A writer for a thread that is no runtime's. Everything is written only once it is gone.
-    pub(crate) fn writer(&self) -> Writer {
+    /// These bytes come first.
+    pub(crate) fn writer(&self, mut buffer: Vec<u8>) -> Writer {
+        buffer.reserve(WRITER_BYTES);
         Writer {
             chunks: self.chunks.clone(),
-            buffer: Vec::with_capacity(WRITER_BYTES),
+            buffer,
         }
     }
 
@@ -105,13 +107,20 @@ impl Write for Writer {
 
 fn write_all(mut target: impl Write, mut waiting: mpsc::Receiver<Vec<u8>>) -> io::Result<()> {
     while let Some(chunk) = waiting.blocking_recv() {
-        match target.write_all(&chunk).and_then(|()| target.flush()) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
-            Err(error) => return Err(error),
+        if write_now(&mut target, &chunk)? == Reader::Gone {
+            return Ok(());
         }
     }
     Ok(())
+}
+
+/// Writes a chunk on the thread that calls, which waits for the reader.
+pub(crate) fn write_now(target: &mut impl Write, chunk: &[u8]) -> io::Result<Reader> {
+    match target.write_all(chunk).and_then(|()| target.flush()) {
+        Ok(()) => Ok(Reader::Listening),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Reader::Gone),
+        Err(error) => Err(error),
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,17 @@ pub trait Companion: Send + Sync + 'static {
     /// A word that must be the same on both sides, such as the versions of all views.
     fn fingerprint(&self) -> String;
 
+    /// What an attached process is told when it is let in, so that it need not ask; little.
+    fn greeting(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Answers one request at once, if that takes neither waiting nor much work: then it is answered by the
+    /// thread that serves all peers. Otherwise `None`, and [`Companion::answer`] is asked elsewhere.
+    fn answer_now(&self, _least: Seq, _request: &[u8]) -> Option<Result<Vec<u8>, String>> {
+        None
+    }
+
     /// Answers one request as of at least the place `least`; blocks until it has caught up to there.
     /// The error text is shown to the user of the attached process.
     fn answer(&self, least: Seq, request: &[u8]) -> Result<Vec<u8>, String>;

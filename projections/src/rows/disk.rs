@@ -15,7 +15,7 @@ use super::written::Written;
 use super::{Bytes, Order};
 use crate::error::ViewsError;
 use fjall::compaction::Leveled;
-use fjall::config::{BlockSizePolicy, CompressionPolicy};
+use fjall::config::{BlockSizePolicy, CompressionPolicy, PartitioningPolicy};
 use fjall::{CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode, Readable};
 use std::cmp::Ordering;
 use std::fmt;
@@ -79,6 +79,9 @@ impl DiskStore {
             KeyspaceCreateOptions::default()
                 .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4))
                 .data_block_size_policy(BlockSizePolicy::all(BLOCK_BYTES))
+                // In one piece they take megabytes, and whoever reads one row reads all of them.
+                .filter_block_partitioning_policy(PartitioningPolicy::all(true))
+                .index_block_partitioning_policy(PartitioningPolicy::all(true))
                 .max_memtable_size(MEMTABLE_BYTES)
                 .compaction_strategy(Arc::new(
                     Leveled::default().with_l0_threshold(NEWEST_TABLES),

@@ -3,8 +3,9 @@
 use super::*;
 use crate::rows::attached::AttachedAt;
 use crate::rows::{Index, KeyRange, Order, Places, Read, Table};
-use crate::{Attached, Filter, Views, ViewsError, ViewsHost};
+use crate::{Attached, Filter, KindPattern, Views, ViewsError, ViewsHost};
 use missive_log::backend::companion::Companion;
+use std::sync::Mutex;
 
 fn attach(host: &Arc<ViewsHost>) -> Arc<Attached> {
     let host = Arc::clone(host);
@@ -37,6 +38,46 @@ fn an_attached_process_reads_what_the_host_reads() {
     assert_eq!(there.select(&Filter::default()).unwrap().len(), 4);
     assert_eq!(there.verify().unwrap().difference, None);
     assert_eq!(there.rebuild().unwrap().position, head.seq);
+}
+
+#[test]
+fn what_lies_where_it_is_looked_for_is_answered_without_waiting() {
+    let mut world = World::new();
+    world.append(about("ada", added("http://one.test")));
+    let head = world.head();
+    let host = Arc::new(ViewsHost::in_memory(head.log, world.source()));
+    let calls = Arc::new(Mutex::new((0, 0)));
+    let (asked, counted) = (Arc::clone(&host), Arc::clone(&calls));
+    let quick = Attached::new(Box::new(move |least, request| {
+        let now = asked.answer_now(least, request);
+        let mut counted = counted.lock().unwrap();
+        match now {
+            Some(_) => counted.0 += 1,
+            None => counted.1 += 1,
+        }
+        now.unwrap_or_else(|| asked.answer(least, request))
+            .map_err(Into::into)
+    }));
+    let there = Views::attached(Arc::new(quick), head.seq);
+    let few = |filter: Filter| Filter {
+        limit: Some(20),
+        ..filter
+    };
+    let of_ada = || Filter {
+        agent: Some("ada".parse().unwrap()),
+        ..Filter::default()
+    };
+
+    // The first one has to wait until the views stand at the head.
+    there.select(&few(of_ada())).unwrap();
+    assert_eq!(*calls.lock().unwrap(), (0, 1));
+    assert_eq!(there.select(&few(of_ada())).unwrap(), [head.seq]);
+    assert_eq!(*calls.lock().unwrap(), (1, 1));
+    there.select(&of_ada()).unwrap();
+    let kinds = vec![KindPattern::new("missive.*")];
+    there.select(&few(Filter { kinds, ..of_ada() })).unwrap();
+
+    assert_eq!(*calls.lock().unwrap(), (1, 3));
 }
 
 #[test]

@@ -86,6 +86,7 @@ pub(crate) enum CallError {
 pub(crate) struct Attached {
     line: Arc<Line>,
     outgoing: mpsc::UnboundedSender<Vec<u8>>,
+    greeting: Vec<u8>,
 }
 
 impl Attached {
@@ -131,7 +132,7 @@ impl Attached {
             }
             heard => heard?,
         }
-        let (agreement, head) = welcome(&mut reader, deadline).await?;
+        let (agreement, head, greeting) = welcome(&mut reader, deadline).await?;
         let differs = ours.differs(&agreement).or_else(|| {
             let log = log.filter(|log| *log != head.log)?;
             Some(("the logs", log.to_string(), head.log.to_string()))
@@ -147,7 +148,16 @@ impl Attached {
         let (outgoing, queue) = mpsc::unbounded_channel();
         let line = Arc::new(Line::new(head));
         line::run(&line, reader, writer, queue);
-        Ok(Self { line, outgoing })
+        Ok(Self {
+            line,
+            outgoing,
+            greeting,
+        })
+    }
+
+    /// What is served beside the log said before it was asked; empty: nothing.
+    pub(crate) fn greeting(&self) -> &[u8] {
+        &self.greeting
     }
 
     /// Waits until the connection has ended.
@@ -190,7 +200,7 @@ impl Attached {
 async fn welcome(
     reader: &mut BufReader<OwnedReadHalf>,
     mut deadline: Instant,
-) -> Result<(Agreement, Head), FrameError> {
+) -> Result<(Agreement, Head, Vec<u8>), FrameError> {
     let opened_by = Instant::now() + OPENING_MAX;
     loop {
         let message = timeout_at(
@@ -200,8 +210,11 @@ async fn welcome(
         match message.await.map_err(|_| FrameError::Slow)?? {
             Some(ToAttached::Opening) => deadline = Instant::now() + PATIENCE,
             Some(ToAttached::Welcome {
-                agreement, head, ..
-            }) => return Ok((agreement, head.into())),
+                agreement,
+                head,
+                greeting,
+                ..
+            }) => return Ok((agreement, head.into(), greeting.0)),
             Some(ToAttached::Head(_) | ToAttached::Answer { .. }) => {
                 return Err(FrameError::Malformed);
             }

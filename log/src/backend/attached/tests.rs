@@ -178,7 +178,8 @@ async fn a_host_of_another_protocol_is_named() {
     assert_eq!(
         refused.to_string(),
         format!(
-            "the log is hosted by process {pid}, and the versions of the socket differ: 3 there, 2 here"
+            "the log is hosted by process {pid}, and the versions of the socket differ: 3 there, {} here",
+            frame::PROTOCOL
         )
     );
 }
@@ -244,6 +245,14 @@ impl Companion for Echo {
         String::new()
     }
 
+    fn greeting(&self) -> Vec<u8> {
+        b"welcome".to_vec()
+    }
+
+    fn answer_now(&self, _least: Seq, request: &[u8]) -> Option<Result<Vec<u8>, String>> {
+        (request == b"now").then(|| Ok(b"at once".to_vec()))
+    }
+
     fn answer(&self, least: Seq, request: &[u8]) -> Result<Vec<u8>, String> {
         if request.is_empty() {
             return Err("nothing was asked".to_owned());
@@ -265,12 +274,16 @@ async fn what_is_served_beside_the_log_answers_or_says_why_not() {
         .await
         .unwrap();
 
+    assert_eq!(attached.greeting(), b"welcome");
+
     let ask = move || {
         let answered = attached.call_companion(Seq(7), b"rows").unwrap();
-        (answered, attached.call_companion(Seq(7), b""))
+        let now = attached.call_companion(Seq(7), b"now").unwrap();
+        (answered, now, attached.call_companion(Seq(7), b""))
     };
-    let (answered, refused) = tokio::task::spawn_blocking(ask).await.unwrap();
+    let (answered, now, refused) = tokio::task::spawn_blocking(ask).await.unwrap();
 
     assert_eq!(answered, b"\0\0\0\0\0\0\0\x07rows");
+    assert_eq!(now, b"at once");
     assert!(matches!(refused, Err(CallError::Refused(text)) if text == "nothing was asked"));
 }

@@ -4,14 +4,22 @@ use super::folder::private_file;
 use super::store::Store;
 use super::{OpenError, whole};
 use crate::contract::IntegrityFault;
+use std::cell::Cell;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The name of the thread on which a store is opened: a panic there is damage, not a fault of ours.
-pub const OPENING_THREAD: &str = "missive-opening";
+thread_local! {
+    static OPENING: Cell<bool> = const { Cell::new(false) };
+}
 
-/// Opens a store on a thread of its own: some damage makes fjall panic instead of reporting it.
+/// Whether this thread is opening a store: a panic is damage then, and no fault of ours. For panic hooks.
+pub fn opens_a_store() -> bool {
+    OPENING.get()
+}
+
+/// Opens a store; some damage makes fjall panic instead of reporting it, and that is caught.
 pub(super) fn open_isolated(database: &Path) -> Result<Store, OpenError> {
     let path = database.to_owned();
     if path.is_dir() {
@@ -23,8 +31,11 @@ pub(super) fn open_isolated(database: &Path) -> Result<Store, OpenError> {
         // fjall wants the file, whose existence means nothing: the log's own lock is elsewhere.
         private_file().open(path.join("lock"))?;
     }
-    let opening = std::thread::Builder::new().name(OPENING_THREAD.to_owned());
-    match opening.spawn(move || Store::open(&path))?.join() {
+    OPENING.set(true);
+    // Nothing of what a panic leaves behind is looked at again.
+    let opened = catch_unwind(AssertUnwindSafe(|| Store::open(&path)));
+    OPENING.set(false);
+    match opened {
         Ok(opened) => opened.map_err(refused),
         Err(_panic) => Err(OpenError::Integrity(Arc::new(IntegrityFault::Store {
             what: "its journal cannot be read".to_owned(),

@@ -23,7 +23,7 @@ mod witness;
 mod writer;
 
 pub use folder::LogFolder;
-pub use isolated::OPENING_THREAD;
+pub use isolated::opens_a_store;
 pub use writer::Fence;
 
 use crate::chain::{self, LogId};

@@ -98,6 +98,8 @@ pub(crate) enum ToAttached {
         agreement: Agreement,
         head: WireHead,
         pid: u32,
+        /// What is served beside the log says this before it is asked.
+        greeting: Bytes,
     },
     /// The head has moved.
     Head(WireHead),

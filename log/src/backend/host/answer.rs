@@ -139,14 +139,19 @@ impl Answer {
     }
 }
 
-/// On a thread of its own, because it may wait until the views have caught up.
+/// On a thread of its own, unless it is quick: it may wait until the views have caught up.
 async fn companion<C: Companion>(companion: Arc<C>, least: Seq, bytes: Vec<u8>) -> Response {
-    let work = move || companion.answer(least, &bytes);
-    Response::Companion(match tokio::task::spawn_blocking(work).await {
-        Ok(Ok(answer)) if answer.len() > BATCH_BYTES_MAX => {
+    let answer = if let Some(answer) = companion.answer_now(least, &bytes) {
+        answer
+    } else {
+        let work = move || companion.answer(least, &bytes);
+        let done = tokio::task::spawn_blocking(work).await;
+        done.unwrap_or_else(|_| Err("the hosting process failed to answer".to_owned()))
+    };
+    Response::Companion(match answer {
+        Ok(answer) if answer.len() > BATCH_BYTES_MAX => {
             Err(format!("an answer of {} bytes is too long", answer.len()))
         }
-        Ok(answer) => answer.map(Bytes),
-        Err(_) => Err("the hosting process failed to answer".to_owned()),
+        answer => answer.map(Bytes),
     })
 }

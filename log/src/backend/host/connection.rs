@@ -4,6 +4,7 @@ use super::answer::answer;
 use super::{Served, stopped};
 use crate::backend::companion::Companion;
 use crate::backend::frame::message::{Agreement, ToAttached, ToHost};
+use crate::backend::frame::wire::Bytes;
 use crate::backend::frame::{
     self, FRAME_BYTES_MAX, FrameError, HELLO_BYTES_MAX, PATIENCE, encode, preamble, read_preamble,
 };
@@ -23,6 +24,8 @@ pub(crate) const QUESTIONS_MAX: usize = 64;
 const ANSWERS_MAX: usize = 16;
 /// Frames up to this size are not counted against the memory of all peers.
 const SMALL_BYTES: usize = 64 << 10;
+/// The longest greeting, which must fit into a welcome.
+const GREETING_BYTES_MAX: usize = 1 << 10;
 /// How often a peer is told that the log is still being opened.
 const OPENING_EVERY: Duration = Duration::from_millis(500);
 
@@ -141,10 +144,18 @@ async fn greet<L: Log, C: Companion>(
     let head = *served.log.head().borrow();
     let ours = Agreement::of_this_build(served.companion.fingerprint());
     let agrees = ours.differs(&agreement).is_none() && log.is_none_or(|log| log == head.log);
+    // A long one is no greeting; the peer asks for what it lacks.
+    let greeting = served.companion.greeting();
+    let greeting = if greeting.len() <= GREETING_BYTES_MAX {
+        greeting
+    } else {
+        Vec::new()
+    };
     let welcome = ToAttached::Welcome {
         agreement: ours,
         head: head.into(),
         pid: std::process::id(),
+        greeting: Bytes(greeting),
     };
     frame::write(writer, &encode(&welcome)?).await?;
     Ok(agrees.then_some(served))

@@ -239,6 +239,14 @@ impl<H: Hosting> Station<H> {
             .map(|hosted| Arc::clone(&hosted.companion))
     }
 
+    /// What is served beside the log of another process said when it let this one in; `None` if this process
+    /// hosts the log, or if nothing was said.
+    pub fn greeting(&self) -> Option<Vec<u8>> {
+        let attached = self.shared.post.attached()?;
+        let greeting = attached.greeting();
+        (!greeting.is_empty()).then(|| greeting.to_vec())
+    }
+
     /// Asks what is served beside the log, as of at least the place `least`; blocks until it answers. It may
     /// be called inside of a runtime, whose thread it holds up for so long.
     pub fn companion(&self, least: Seq, request: &[u8]) -> Result<Vec<u8>, CompanionError> {

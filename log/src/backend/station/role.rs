@@ -94,6 +94,17 @@ impl<H: Hosting> Post<H> {
         }
     }
 
+    pub(super) fn attached(&self) -> Option<Arc<Attached>> {
+        match &self.role().1 {
+            Role::Live(Live::Attached(attached)) => Some(Arc::clone(attached)),
+            Role::Live(Live::Local(_))
+            | Role::Electing
+            | Role::Failed(_)
+            | Role::Closing
+            | Role::Closed => None,
+        }
+    }
+
     pub(super) fn role_name(&self) -> &'static str {
         match &self.role().1 {
             Role::Electing => "electing",
