@@ -37,6 +37,12 @@ hex_id!(
     Commitment, 32, "a commitment (64 hex digits)"
 );
 
+hex_id!(
+    /// The plain BLAKE3 hash of bytes that left the log, as `b3sum` prints it. It is shown and kept in
+    /// payloads; facts hold salted commitments only.
+    ContentDigest, 32, "a BLAKE3 digest (64 hex digits)"
+);
+
 /// The random bytes in front of a payload in its commitment; fresh for each payload, never reused.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Salt(pub [u8; 32]);
@@ -119,6 +125,22 @@ pub fn commit(salt: &Salt, bytes: &[u8]) -> Commitment {
 /// The checksum of a small file of ours (witness slots, journal fingerprints). Not part of the chain.
 pub(crate) fn checksum(pieces: &[&[u8]]) -> [u8; 32] {
     hash(&FILE, pieces)
+}
+
+/// The digest of bytes that come in pieces and leave the log. Not part of the chain.
+#[derive(Clone, Debug, Default)]
+pub struct ContentHasher(blake3::Hasher);
+
+impl ContentHasher {
+    /// Takes in the next bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The digest of all of them.
+    pub fn digest(&self) -> ContentDigest {
+        ContentDigest(self.0.finalize().into())
+    }
 }
 
 /// One `n`, `link(n)` and the log that they belong to: what to keep elsewhere.
