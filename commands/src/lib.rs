@@ -6,6 +6,7 @@
 
 pub mod actor;
 pub mod agents;
+pub mod artifact;
 pub mod config;
 pub mod contexts;
 pub mod conversation;
@@ -24,6 +25,7 @@ pub mod refusal;
 pub mod report;
 pub mod run;
 pub mod secret;
+pub mod task;
 pub mod wire;
 
 pub use actor::Actor;
@@ -33,6 +35,7 @@ pub use drive::keep::{Reanchored, reanchor};
 pub use drive::retry::Retry;
 pub use drive::send::{Send, SendPart};
 pub use drive::stored::card_defects;
+pub use drive::task::{OnTask, TaskListing};
 pub use exit::{Exit, outcome_code};
 pub use failure::{CommandError, Failure};
 pub use interrupt::Interrupt;

@@ -41,6 +41,8 @@ pub enum Note {
     CardRefreshed,
     /// The peer refused A2A's own media type, so the message was sent once more under the old one.
     PlainJson,
+    /// The peer says that the task cannot be canceled, so its state was asked for.
+    NotCancelable,
     /// The peer broke A2A, and its answer could be used all the same.
     Violation(String),
 }
@@ -82,9 +84,12 @@ impl fmt::Display for Note {
                 "the card was fetched again, since the interface that it named is not there any more",
             ),
             Self::PlainJson => f.write_str(
-                "the agent does not take application/a2a+json; the message was sent again as \
+                "the agent does not take application/a2a+json; it was sent again as \
                  application/json",
             ),
+            Self::NotCancelable => {
+                f.write_str("the agent says that the task cannot be canceled; this is how it stands")
+            }
             Self::Violation(what) => write!(f, "the agent breaks A2A: {what}"),
         }
     }

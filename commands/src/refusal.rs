@@ -91,6 +91,40 @@ pub enum Refusal {
         /// The context of the task.
         belongs_to: ContextId,
     },
+    /// The log knows no such task.
+    #[error("the log knows no task `{task}`{}", agent.as_ref().map(|agent| format!(" of {agent}")).unwrap_or_default())]
+    NoTask {
+        /// The task.
+        task: TaskId,
+        /// Whose it should be.
+        agent: Option<String>,
+        /// Ids that there are.
+        known: Vec<String>,
+    },
+    /// Several agents have a task with that id.
+    #[error("several agents have a task `{task}`")]
+    SeveralTasks {
+        /// The task.
+        task: TaskId,
+        /// The agents.
+        agents: Vec<String>,
+    },
+    /// The agent of a task was only named by its address, which is not kept.
+    #[error("the agent of task {task} is not registered")]
+    TaskOfUrl {
+        /// The task.
+        task: TaskId,
+    },
+    /// The task has no such artifact.
+    #[error("task {task} has no artifact `{artifact}`")]
+    NoArtifact {
+        /// The task.
+        task: TaskId,
+        /// The artifact.
+        artifact: String,
+        /// Ids that there are.
+        known: Vec<String>,
+    },
     /// No context is called so, and the text cannot become the id of a new one.
     #[error("no context is called {name}")]
     NoContext {
@@ -217,6 +251,8 @@ impl Refusal {
             | Self::ContextMismatch { .. }
             | Self::ContextTaken { .. }
             | Self::ContextClosed { .. }
+            | Self::SeveralTasks { .. }
+            | Self::TaskOfUrl { .. }
             | Self::BadVersion { .. }
             | Self::Request(_)
             | Self::Finished { .. }
@@ -224,9 +260,11 @@ impl Refusal {
             | Self::Erased { .. }
             | Self::NothingToReanchor
             | Self::NoReason => Exit::Usage,
-            Self::NoAgent { .. } | Self::NoContext { .. } | Self::NoOperation { .. } => {
-                Exit::NotFound
-            }
+            Self::NoAgent { .. }
+            | Self::NoContext { .. }
+            | Self::NoTask { .. }
+            | Self::NoArtifact { .. }
+            | Self::NoOperation { .. } => Exit::NotFound,
             Self::ExtensionsRequired { .. } | Self::NoExtendedCard => Exit::Protocol,
             Self::NoCredentials => Exit::Auth,
             Self::NoInterface(why) => match why {
@@ -258,6 +296,10 @@ impl Refusal {
             Self::NoContext { .. } => "context",
             Self::ContextTaken { .. } => "context_taken",
             Self::ContextClosed { .. } => "context_closed",
+            Self::NoTask { .. } => "task",
+            Self::SeveralTasks { .. } => "ambiguous_task",
+            Self::TaskOfUrl { .. } => "agent_of_task",
+            Self::NoArtifact { .. } => "artifact",
             Self::ExtensionsRequired { .. } => "extension_required",
             Self::NoExtendedCard => "extended_card",
             Self::NoCredentials => "credentials",

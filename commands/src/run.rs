@@ -244,6 +244,18 @@ impl<L: Log> Missive<L> {
         std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Everything that is appended from the newest place that was seen on.
+    pub(crate) fn follow(&self) -> missive_log::Subscription<L> {
+        self.parts
+            .log
+            .subscribe(Seq(self.seen.load(Ordering::Acquire)))
+    }
+
+    /// Views are asked for this place at least from now on.
+    pub(crate) fn saw(&self, seq: Seq) {
+        self.seen.fetch_max(seq.0, Ordering::AcqRel);
+    }
+
     /// Decides and appends; decides again when the condition does not hold any more.
     pub(crate) async fn record(&self, command: &impl Decide) -> Result<Recorded, CommandError> {
         // One id for all tries: an append that landed although its answer was lost is found again.

@@ -18,12 +18,13 @@ use crate::evidence;
 use crate::facts;
 use crate::failure::{CommandError, Failure};
 use crate::interrupt::Interrupt;
+use crate::note::Note;
 use crate::refusal::Refusal;
 use crate::run::Missive;
 use crate::wire::answer::{Fault, Reading, Reply};
 use crate::wire::facts::TaskFacts;
 use crate::wire::push::PushCall;
-use crate::wire::request::{Operation, build};
+use crate::wire::request::{Operation, Request, build};
 
 /// The most tasks of one answer that become events.
 const TASKS_MAX: usize = 1_000;
@@ -48,25 +49,47 @@ pub(crate) struct Call<'a> {
 }
 
 impl<L: Log> Missive<L> {
-    /// One call: intent, effect, outcome.
+    /// One call, and one more if a peer of A2A 1.0.0 refused the media type that came after it.
     pub(crate) async fn call(
         &self,
         course: &mut Course,
-        call: Call<'_>,
+        mut call: Call<'_>,
+        interrupt: &mut Interrupt,
+    ) -> Result<Reading, CommandError> {
+        let request_id = self.ids().uuid().to_string();
+        let extras = self.extras(call.agent);
+        let mut request = build(&call.line.choice, &call.operation, &extras, &request_id)
+            .map_err(Refusal::from)?;
+        let made = self
+            .call_once(course, &call, (&request, &request_id), interrupt)
+            .await;
+        match made {
+            Err(error) if is_media_refused(&error) && request.make_plain_json() => {
+                call.abandoned = None;
+                self.note(Note::PlainJson);
+                self.call_once(course, &call, (&request, &request_id), interrupt)
+                    .await
+            }
+            made => made,
+        }
+    }
+
+    /// Intent, effect, outcome.
+    async fn call_once(
+        &self,
+        course: &mut Course,
+        call: &Call<'_>,
+        (request, request_id): (&Request, &str),
         interrupt: &mut Interrupt,
     ) -> Result<Reading, CommandError> {
         let operation = course.operation.clone();
-        let request_id = self.ids().uuid().to_string();
-        let extras = self.extras(call.agent);
-        let request = build(&call.line.choice, &call.operation, &extras, &request_id)
-            .map_err(Refusal::from)?;
         let intent = CallIntent {
             operation: &operation,
             links: &call.links,
             method: method_of(&call.operation)?,
             binding: facts::binding(call.line.choice.binding),
             url: &call.line.url,
-            request: &request,
+            request,
             abandoned: call.abandoned,
         };
         let intent = self.intend(course, &intent).await?;
@@ -76,8 +99,8 @@ impl<L: Log> Missive<L> {
             self.calls(),
             call.line.choice.binding,
             &call.operation,
-            &request,
-            &request_id,
+            request,
+            request_id,
             self.deadline(),
             &sent,
         );
@@ -87,7 +110,7 @@ impl<L: Log> Missive<L> {
             () = interrupt.came() => None,
         };
         self.conclude(course, intent, |moment| {
-            outcome(moment, &operation, intent, &call, asked.as_ref())
+            outcome(moment, &operation, intent, call, asked.as_ref())
         })
         .await?;
         let Some(Asked {
@@ -98,7 +121,7 @@ impl<L: Log> Missive<L> {
             return Err(Failure::Interrupted {
                 operation,
                 in_doubt: false,
-                task: call.links.task,
+                task: call.links.task.clone(),
             }
             .into());
         };
@@ -129,6 +152,16 @@ impl<L: Log> Missive<L> {
                 },
             },
         }
+    }
+}
+
+/// Whether the media type of a request was refused, before anybody looked at what it asks.
+fn is_media_refused(error: &CommandError) -> bool {
+    match error {
+        CommandError::Failed(Failure::Peer { error, .. }) => {
+            error.status == 415 && error.reason.is_none() && error.code.is_none()
+        }
+        CommandError::Failed(_) | CommandError::Refused(_) => false,
     }
 }
 

@@ -15,6 +15,7 @@ pub mod retry;
 mod search;
 pub mod send;
 pub(crate) mod stored;
+pub mod task;
 pub(crate) mod trust;
 mod wait;
 

@@ -191,6 +191,7 @@ impl<L: Log> Missive<L> {
                 page_size: Some(PAGE_SIZE),
                 page_token: page_token.take(),
                 history_length: Some(HISTORY_LENGTH),
+                ..ListTasks::default()
             });
             let asked = self
                 .question(course, peer, line, operation, links.clone(), interrupt)

@@ -11,6 +11,7 @@ use missive_log::payload::redact::Redactor;
 
 use super::card::Want;
 use super::outcome::{outcome_draft, shape_of, unanswered_fact};
+use super::wait::Pauses;
 use super::{Course, Done};
 use crate::decide::send::{Place, SendIntent, place};
 use crate::effect::ask::{AskError, Asked, ask};
@@ -252,8 +253,16 @@ impl<L: Log> Missive<L> {
             )
             .await?;
         let (reading, exit) = if command.wait {
-            self.wait(&mut course, &peer, &line, answered.reading, interrupt)
-                .await?
+            let pauses = Pauses::default();
+            self.wait(
+                &mut course,
+                &peer,
+                &line,
+                answered.reading,
+                pauses,
+                interrupt,
+            )
+            .await?
         } else {
             let exit = outcome_code(state_of(&answered.reading));
             (answered.reading, exit)
@@ -557,6 +566,6 @@ pub(crate) fn name_of(peer: &Peer) -> String {
     }
 }
 
-fn is_same_place(left: &Choice, right: &Choice) -> bool {
+pub(crate) fn is_same_place(left: &Choice, right: &Choice) -> bool {
     (left.binding, &left.url, &left.tenant) == (right.binding, &right.url, &right.tenant)
 }

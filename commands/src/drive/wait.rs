@@ -33,6 +33,33 @@ const PAUSE_MAX: Duration = Duration::from_secs(5);
 /// The longest pause that a peer may ask for.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
 
+/// How long to wait between two questions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pauses {
+    pub(crate) first: Duration,
+    max: Duration,
+}
+
+impl Default for Pauses {
+    /// From a quarter of a second to five seconds.
+    fn default() -> Self {
+        Self {
+            first: PAUSE_MIN,
+            max: PAUSE_MAX,
+        }
+    }
+}
+
+impl Pauses {
+    /// Always the same one, as the user wants it.
+    pub(crate) fn of(interval: Duration) -> Self {
+        Self {
+            first: interval,
+            max: interval,
+        }
+    }
+}
+
 impl<L: Log> Missive<L> {
     /// Asks for the task of an answer until it ends, and says how the command ends.
     pub(crate) async fn wait(
@@ -41,10 +68,11 @@ impl<L: Log> Missive<L> {
         peer: &Peer,
         line: &Line,
         first: Reading,
+        pauses: Pauses,
         interrupt: &mut Interrupt,
     ) -> Result<(Reading, Exit), CommandError> {
         let mut reading = first;
-        let mut pause = PAUSE_MIN;
+        let mut pause = pauses.first;
         let mut failures = 0;
         let mut unchanged = Duration::ZERO;
         loop {
@@ -61,6 +89,7 @@ impl<L: Log> Missive<L> {
                 () = self.time_is_up() => return Ok((reading, Exit::Timeout)),
                 () = sleep(pause) => {}
             }
+            let seen = links.clone();
             let call = Call {
                 agent: peer.alias.as_ref(),
                 line,
@@ -82,8 +111,12 @@ impl<L: Log> Missive<L> {
                     } else {
                         unchanged = Duration::ZERO;
                     }
-                    pause = (pause * 2).min(PAUSE_MAX);
+                    pause = (pause * 2).min(pauses.max);
                     reading = next;
+                    // Another process may have seen the end, and then an older snapshot means nothing.
+                    if let Some(exit) = self.ended(&seen)? {
+                        return Ok((reading, exit));
+                    }
                 }
                 Err(CommandError::Failed(Failure::Interrupted { .. })) => {
                     return Ok((reading, Exit::Interrupted));
@@ -91,18 +124,29 @@ impl<L: Log> Missive<L> {
                 Err(error) if is_out_of_time(&error) => return Ok((reading, Exit::Timeout)),
                 Err(error) => {
                     failures += 1;
-                    let Some(asked) = again(&error).filter(|_| failures <= self.qos().retries_max)
+                    let Some(asked) =
+                        pause_after(&error).filter(|_| failures <= self.qos().retries_max)
                     else {
                         return Err(error);
                     };
-                    pause = (pause * 2).min(PAUSE_MAX).max(asked);
+                    pause = (pause * 2).min(pauses.max).max(asked);
                     tracing::info!(failures, ?pause, "the question is asked again");
                 }
             }
         }
     }
 
-    async fn time_is_up(&self) {
+    /// How a command ends whose task ended as far as the log knows.
+    fn ended(&self, links: &Links) -> Result<Option<Exit>, CommandError> {
+        let (Some(task), Some(agent)) = (&links.task, &links.agent) else {
+            return Ok(None);
+        };
+        let known = self.views().task(task, Some(agent))?;
+        let ended = known.filter(|task| task.state.is_terminal());
+        Ok(ended.map(|task| outcome_code(Some(task.state))))
+    }
+
+    pub(crate) async fn time_is_up(&self) {
         match self.deadline() {
             Some(deadline) => deadline.passed().await,
             None => std::future::pending().await,
@@ -137,7 +181,7 @@ fn is_out_of_time(error: &CommandError) -> bool {
 }
 
 /// How long to pause at least before asking again, if the failure may pass by itself.
-fn again(error: &CommandError) -> Option<Duration> {
+pub(crate) fn pause_after(error: &CommandError) -> Option<Duration> {
     match error {
         CommandError::Failed(Failure::NotSent { .. } | Failure::NoAnswer { .. }) => {
             Some(Duration::ZERO)

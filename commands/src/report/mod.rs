@@ -6,6 +6,7 @@
 pub mod agent;
 pub mod context;
 pub mod send;
+pub mod task;
 
 use serde_json::value::RawValue;
 

@@ -11,6 +11,7 @@ mod field;
 mod recorded;
 mod send;
 mod signatures;
+mod tasks;
 mod turns;
 
 use std::collections::BTreeMap;

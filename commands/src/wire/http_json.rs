@@ -7,6 +7,7 @@ use super::headers::HeaderText;
 use super::negotiate::Choice;
 use super::push::PushCall;
 use super::request::{Bounds, BuildError, Operation, Request, Verb, below, segment};
+use super::state::TaskState;
 
 /// The media type of bodies (section 11.1).
 pub(super) const MEDIA: &str = "application/a2a+json";
@@ -50,6 +51,21 @@ pub(super) fn build(choice: &Choice, operation: &Operation) -> Result<Request, B
         Operation::ListTasks(list) => {
             let mut url = below(&choice.url, &format!("{prefix}/tasks"))?;
             append(&mut url, "contextId", list.context_id.as_ref());
+            append(
+                &mut url,
+                "status",
+                list.status.as_ref().map(TaskState::wire_name),
+            );
+            append(
+                &mut url,
+                "statusTimestampAfter",
+                list.status_timestamp_after.as_ref(),
+            );
+            append(
+                &mut url,
+                "includeArtifacts",
+                list.include_artifacts.then_some(true),
+            );
             append(&mut url, "pageSize", list.page_size);
             append(&mut url, "pageToken", list.page_token.as_ref());
             append(&mut url, "historyLength", list.history_length);

@@ -156,6 +156,11 @@ impl Document {
     }
 }
 
+/// The exact text of a member of an object, given the object's text.
+pub(crate) fn member<'a>(object: &'a str, name: &str) -> Option<&'a str> {
+    parse::span(object, &[name])
+}
+
 /// Why JSON that our own user gave is not sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InputError {

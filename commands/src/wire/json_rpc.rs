@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::headers::HeaderText;
 use super::negotiate::Choice;
 use super::request::{Bounds, BuildError, Operation, Request, Verb, absolute};
+use super::state::TaskState;
 
 #[derive(Serialize)]
 struct Envelope<'a, P: Serialize> {
@@ -31,6 +32,12 @@ struct ListTasksParams<'a> {
     tenant: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     context_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status_timestamp_after: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    include_artifacts: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     page_size: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,6 +85,9 @@ pub(super) fn build(
             let params = ListTasksParams {
                 tenant,
                 context_id: list.context_id.as_deref(),
+                status: list.status.as_ref().map(TaskState::wire_name),
+                status_timestamp_after: list.status_timestamp_after.as_deref(),
+                include_artifacts: list.include_artifacts.then_some(true),
                 page_size: list.page_size,
                 page_token: list.page_token.as_deref(),
                 history_length: list.history_length,

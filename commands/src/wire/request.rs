@@ -12,6 +12,7 @@ use super::headers::{HeaderError, HeaderText, check_header};
 use super::message::SendMessage;
 use super::negotiate::Choice;
 use super::push::PushCall;
+use super::state::TaskState;
 use super::text::excerpt;
 use super::version::{Binding, SPOKEN};
 use super::{http_json, json_rpc};
@@ -141,6 +142,12 @@ impl Operation {
 pub struct ListTasks {
     /// Only tasks of this context.
     pub context_id: Option<String>,
+    /// Only tasks in this state; never one that A2A does not know.
+    pub status: Option<TaskState>,
+    /// Only tasks whose status is not older than this time (RFC 3339).
+    pub status_timestamp_after: Option<String>,
+    /// Whether artifacts come as well; left out, the agent leaves them out.
+    pub include_artifacts: bool,
     /// 1 to 100; `None` leaves it to the agent.
     pub page_size: Option<u32>,
     /// From the page before.

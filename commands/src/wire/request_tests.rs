@@ -166,7 +166,7 @@ fn ids_and_tenants_are_single_path_segments_and_every_request_names_its_version(
         context_id: Some("c&d".to_owned()),
         page_size: Some(50),
         page_token: Some("a+b=".to_owned()),
-        history_length: None,
+        ..ListTasks::default()
     });
     let address = |operation: &Operation, tenant| {
         let chosen = choice(Binding::HttpJson, "https://h.example/api?k=v", tenant);
@@ -203,6 +203,12 @@ fn reading_operations_carry_the_tenant_in_json_rpc() {
         history_length: None,
     });
     let list = body(&Operation::ListTasks(ListTasks::default()));
+    let filtered = Operation::ListTasks(ListTasks {
+        status: Some(TaskState::InputRequired),
+        status_timestamp_after: Some("2026-12-01T00:00:00Z".to_owned()),
+        include_artifacts: true,
+        ..ListTasks::default()
+    });
 
     assert_eq!(
         get,
@@ -211,6 +217,16 @@ fn reading_operations_carry_the_tenant_in_json_rpc() {
     assert_eq!(
         list,
         r#"{"jsonrpc":"2.0","id":"1","method":"ListTasks","params":{"tenant":"x"}}"#
+    );
+    assert_eq!(
+        body(&filtered),
+        r#"{"jsonrpc":"2.0","id":"1","method":"ListTasks","params":{"tenant":"x","status":"TASK_STATE_INPUT_REQUIRED","statusTimestampAfter":"2026-12-01T00:00:00Z","includeArtifacts":true}}"#
+    );
+    let over_http = choice(Binding::HttpJson, "https://h.example", None);
+    let request = build(&over_http, &filtered, &Extras::default(), "1").unwrap();
+    assert_eq!(
+        request.url.as_str(),
+        "https://h.example/tasks?status=TASK_STATE_INPUT_REQUIRED&statusTimestampAfter=2026-12-01T00%3A00%3A00Z&includeArtifacts=true"
     );
 }
 
