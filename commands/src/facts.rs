@@ -34,7 +34,10 @@ const TAGS_MAX: usize = 16;
 const LIST_BYTES_MAX: usize = 14 << 10;
 
 /// The first items that fit into the bound, in their order.
-fn fitting<T: Serialize>(items: impl IntoIterator<Item = T>, count_max: usize) -> Vec<T> {
+pub(crate) fn fitting<T: Serialize>(
+    items: impl IntoIterator<Item = T>,
+    count_max: usize,
+) -> Vec<T> {
     let mut left = LIST_BYTES_MAX;
     let mut kept = Vec::new();
     for item in items.into_iter().take(count_max) {

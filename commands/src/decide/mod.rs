@@ -8,6 +8,7 @@ pub mod agent_add;
 pub mod agent_pin;
 pub mod agent_remove;
 pub mod agent_rename;
+pub mod artifact;
 pub mod call;
 pub mod card;
 pub mod context;

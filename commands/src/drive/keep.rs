@@ -4,6 +4,7 @@ use missive_log::event::Seq;
 use missive_log::{Batch, Log};
 
 use crate::decide::Moment;
+use crate::decide::artifact::SaveArtifacts;
 use crate::decide::export::{ContextExport, Export};
 use crate::decide::reanchor::Reanchor;
 use crate::failure::CommandError;
@@ -13,6 +14,13 @@ impl<L: Log> Missive<L> {
     /// Records that the log, or a part of it, left the house.
     pub async fn export_recorded(&self, export: &Export) -> Result<Recorded, CommandError> {
         let recorded = self.record(export).await?;
+        self.settle();
+        Ok(recorded)
+    }
+
+    /// Records that artifacts are about to be written to files.
+    pub async fn artifacts_saved(&self, saved: &SaveArtifacts) -> Result<Recorded, CommandError> {
+        let recorded = self.record(saved).await?;
         self.settle();
         Ok(recorded)
     }

@@ -3,6 +3,7 @@
 //! A [`World`] is a log and its views in memory, a clock that stands still, and nothing else.
 
 mod agents;
+mod artifacts;
 mod cards;
 mod doubt;
 mod extended;

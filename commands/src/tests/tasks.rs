@@ -431,3 +431,36 @@ async fn the_log_lists_the_newest_first_and_page_by_page() {
     assert_eq!(second, (vec!["completed"], None));
     assert_eq!((sent, more.is_some()), (vec!["completed"], true));
 }
+
+#[tokio::test]
+async fn of_a_history_the_newest_messages_are_shown() {
+    let mut long = task_at("TASK_STATE_COMPLETED", 1);
+    let message = |id: &str| json!({"messageId": id, "role": "ROLE_USER", "parts": [{"text": id}]});
+    long["history"] = json!([message("m-1"), message("m-2"), message("m-3")]);
+    let (_peer, world) = peer_with(&long).await;
+    let missive = world.missive();
+    missive
+        .task_get(&on("t"), None, &mut patient())
+        .await
+        .unwrap();
+    let views = world.newest();
+    let known = views.task(&on("t").task, None).unwrap().unwrap();
+    let mut shown = Vec::new();
+
+    for length in [None, Some(0), Some(1), Some(99)] {
+        let view = crate::task::view(missive.log(), &views, &known, length)
+            .await
+            .unwrap();
+        let raw: Value = serde_json::from_str(view.raw.unwrap().get()).unwrap();
+        let ids = raw["history"].as_array().unwrap().iter();
+        shown.push(
+            ids.map(|one| one["messageId"].as_str().unwrap().to_owned())
+                .collect::<Vec<_>>(),
+        );
+    }
+
+    assert_eq!(shown[0], ["m-1", "m-2", "m-3"]);
+    assert_eq!(shown[1], Vec::<String>::new());
+    assert_eq!(shown[2], ["m-3"]);
+    assert_eq!(shown[3], shown[0]);
+}

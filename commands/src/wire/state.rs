@@ -54,6 +54,13 @@ impl TaskState {
             .map_or_else(|| Self::Unknown(wire.to_owned()), |(state, _, _)| state)
     }
 
+    /// The state that missive calls so; none for a name that A2A does not know.
+    pub fn named(name: &str) -> Option<Self> {
+        let mut rows = NAMES.into_iter();
+        rows.find(|(_, _, ours)| *ours == name)
+            .map(|(state, _, _)| state)
+    }
+
     /// The name on the wire.
     pub fn wire_name(&self) -> &str {
         self.row().map_or_else(|| self.verbatim(), |(wire, _)| wire)
