@@ -12,6 +12,7 @@
 )]
 
 mod cli_agent;
+mod cli_artifact;
 mod cli_config;
 mod cli_context;
 mod cli_doubt;
@@ -23,6 +24,7 @@ mod cli_logs;
 mod cli_output;
 mod cli_secrets;
 mod cli_send;
+mod cli_task;
 mod cli_trust;
 mod cli_usage;
 mod damage;

@@ -111,7 +111,8 @@ fn short(name: &str) -> &str {
     name.get(..end).unwrap_or_default()
 }
 
-fn check(place: &Path, force: bool) -> Result<(), Failure> {
+/// Refuses a place where something is that may not be overwritten; nothing is written.
+pub(crate) fn check(place: &Path, force: bool) -> Result<(), Failure> {
     match fs::symlink_metadata(place) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(Failure::io(

@@ -9,12 +9,12 @@ pub(crate) mod events;
 pub(crate) mod global;
 mod narrow;
 pub(crate) mod send;
+pub(crate) mod task;
 pub(crate) mod usage;
 pub(crate) mod value;
 
 use crate::failure::Failure;
 use clap::{CommandFactory as _, FromArgMatches as _};
-use missive_log::event::{Alias, TaskId};
 use std::ffi::OsString;
 
 /// The whole command line.
@@ -83,14 +83,16 @@ A file that comes back is shown by its name. Its bytes are in the task that the 
   missive retry 0192f3a1-c6e8-7b4f-9d2e-5a6b7c8d9e0f --resend")]
     Retry(send::Retry),
 
-    /// Look at the tasks that the log knows
+    /// Look at, wait for and cancel tasks, and get their artifacts
     #[command(
         subcommand,
         arg_required_else_help = true,
         after_help = "Examples:
+  missive task list --state working
+  missive task wait t-1
   missive task get t-1"
     )]
-    Task(Task),
+    Task(task::Task),
 
     /// Begin, name, read, fork, close and export contexts
     #[command(
@@ -164,32 +166,6 @@ Each line is an operation: `missive events list --operation ID` shows its events
   missive completion zsh > ~/.zfunc/_missive
   missive completion fish > ~/.config/fish/completions/missive.fish")]
     Completion(Completion),
-}
-
-/// The subcommands of `task`.
-#[derive(Debug, Clone, clap::Subcommand)]
-pub(crate) enum Task {
-    /// Show a task as the log knows it; nothing is requested
-    #[command(after_help = "Examples:
-  missive task get t-1
-  missive task get t-1 --agent planner --json")]
-    Get(TaskGet),
-}
-
-/// `task get`.
-#[derive(Debug, Clone, clap::Args)]
-pub(crate) struct TaskGet {
-    /// The task's id
-    #[arg(value_name = "ID", value_parser = value::id::<TaskId>)]
-    pub(crate) task: TaskId,
-
-    /// The agent that the task belongs to, where several use the same id
-    #[arg(long, value_name = "ALIAS", value_parser = value::alias)]
-    pub(crate) agent: Option<Alias>,
-
-    /// Show at most this many messages of the history
-    #[arg(long, value_name = "N")]
-    pub(crate) history_length: Option<u32>,
 }
 
 /// `doctor`.

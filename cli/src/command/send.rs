@@ -152,7 +152,7 @@ pub(super) fn remark(output: &Output, agent: &str, answer: &AnswerReport, exit: 
     if let Some(why) = why {
         let state = in_words(answer);
         output.note(&format!("{why} while {named} was {state}"));
-        output.note(&format!("hint: {}", acting::follow(task)));
+        output.note(&format!("hint: {}", acting::follow(task, agent)));
     } else {
         remark_state(output, agent, answer, state, &named);
     }
@@ -180,7 +180,7 @@ fn remark_state(output: &Output, agent: &str, answer: &AnswerReport, state: &str
         _ => {
             output.note(&format!("{named} is {}", in_words(answer)));
             let task = answer.task_id.as_deref().unwrap_or_default();
-            output.note(&format!("hint: {}", acting::follow(task)));
+            output.note(&format!("hint: {}", acting::follow(task, agent)));
         }
     }
 }

@@ -38,6 +38,20 @@ pub(crate) enum Kind {
     Retry,
     /// `task get`.
     TaskGet,
+    /// `task list`.
+    TaskList,
+    /// `task wait`.
+    TaskWait,
+    /// `task cancel`.
+    TaskCancel,
+    /// `task artifact list`.
+    ArtifactList,
+    /// `task artifact show`.
+    ArtifactShow,
+    /// `task artifact save`.
+    ArtifactSave,
+    /// `task artifact export`.
+    ArtifactExport,
     /// `context create`.
     ContextCreate,
     /// `context list`.

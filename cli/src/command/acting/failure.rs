@@ -154,6 +154,25 @@ impl<'a> Told<'a> {
                 "leave --context out, or give --context {}",
                 word(belongs_to.as_str())
             ),
+            Refusal::NoTask { task, known, .. } => {
+                let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                return Some(
+                    suggest::hint(task.as_str(), "task", &known).unwrap_or_else(|| {
+                        "`missive task list` shows all; name the agent with --agent to ask it"
+                            .to_owned()
+                    }),
+                );
+            }
+            Refusal::SeveralTasks { agents, .. } => {
+                format!("name one with --agent: {}", agents.join(", "))
+            }
+            Refusal::TaskOfUrl { .. } => "name its address with --agent URL".to_owned(),
+            Refusal::NoArtifact {
+                artifact, known, ..
+            } => {
+                let known: Vec<&str> = known.iter().map(String::as_str).collect();
+                return suggest::hint(artifact, "artifact", &known);
+            }
             Refusal::NoContext { name, nearest } => no_context(name, nearest),
             Refusal::ContextTaken { context, .. } | Refusal::ContextClosed { context } => {
                 format!("`missive context show {}` shows it", word(context.as_str()))
@@ -237,15 +256,17 @@ impl<'a> Told<'a> {
             | Broke::Payload { .. }
             | Broke::Broken { .. }
             | Broke::Redirect { .. }
-            | Broke::Internal { .. }) => {
-                advised(detailed(Failure::from_error(exit, &other)), &other)
-            }
+            | Broke::Internal { .. }) => advised(
+                detailed(Failure::from_error(exit, &other)),
+                &other,
+                self.agent.as_deref(),
+            ),
         }
     }
 }
 
 /// What can be done about a failure of an operation.
-fn advised(failure: Failure, broke: &Broke) -> Failure {
+fn advised(failure: Failure, broke: &Broke, agent: Option<&str>) -> Failure {
     match broke {
         Broke::Peer { error, .. } => about_peer(failure, error),
         Broke::NotSent { error, .. } | Broke::NoAnswer { error, .. } => failure
@@ -279,7 +300,7 @@ fn advised(failure: Failure, broke: &Broke) -> Failure {
             task,
         } => match (doubt, task) {
             (true, _) => in_doubt(failure, operation),
-            (false, Some(task)) => failure.hint(follow(task.as_str())),
+            (false, Some(task)) => failure.hint(follow(task.as_str(), agent.unwrap_or_default())),
             (false, None) => failure,
         },
         Broke::Superseded { operation } => failure.hint(format!(
@@ -346,11 +367,17 @@ fn in_doubt(failure: Failure, operation: &OperationId) -> Failure {
 }
 
 /// How to follow a task that goes on at the agent.
-pub(crate) fn follow(task: &str) -> String {
+pub(crate) fn follow(task: &str, agent: &str) -> String {
+    let task = word(task);
+    // An alias is found by the task; an address has to be said again.
+    let of = if agent.contains("://") {
+        format!(" --agent {}", word(agent))
+    } else {
+        String::new()
+    };
     format!(
-        "the task goes on at the agent, and this version cannot ask for it again: `missive task get {}` shows \
-         what the log knows, and `send --wait` waits from the start",
-        word(task)
+        "the task goes on at the agent: `missive task wait {task}{of}` waits for its end, and `missive task \
+         cancel {task}{of}` cancels it"
     )
 }
 
