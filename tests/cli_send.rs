@@ -96,7 +96,7 @@ fn how_the_task_stands_is_said_beside_its_text_and_by_the_exit_code() {
     at work
     ------- stderr -------
     task task-24 of py is working
-    hint: the task goes on at the agent, and this version cannot ask for it again: `missive task get task-24` shows what the log knows, and `send --wait` waits from the start
+    hint: the task goes on at the agent: `missive task wait task-24` waits for its end, and `missive task cancel task-24` cancels it
     ");
     insta::assert_snapshot!(sent(&world, &["py", "file"]), @r"
     exit 0

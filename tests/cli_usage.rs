@@ -16,7 +16,7 @@ fn without_a_command_it_says_where_the_commands_are() {
     exit 64
     ------- stderr -------
     missive: a command is missing
-    hint: commands are add, list, show, inspect, refresh, rename, remove
+    hint: commands are add, list, show, inspect, refresh, capabilities, pin, rename, remove
     hint: `missive agent --help` explains them
     ");
 }

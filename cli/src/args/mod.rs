@@ -15,6 +15,7 @@ pub(crate) mod value;
 
 use crate::failure::Failure;
 use clap::{CommandFactory as _, FromArgMatches as _};
+use missive_log::event::Alias;
 use std::ffi::OsString;
 
 /// The whole command line.

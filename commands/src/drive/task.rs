@@ -428,11 +428,13 @@ impl<L: Log> Missive<L> {
         self.settle();
         let views = self.views();
         let known = of(&views, &on.task, Some(&on.target))?;
-        let mut task = match (&known, &reading.reply) {
-            (Some(known), _) => view(self.log(), &views, known, history_length).await?,
+        let mut task = if let Some(known) = &known {
+            view(self.log(), &views, known, history_length).await?
+        } else if let Reply::Task(task) = &reading.reply {
             // An id that is too long for the log is shown as it came.
-            (None, Reply::Task(task)) => listed(ground, task),
-            (None, Reply::Message(_) | Reply::Tasks { .. } | Reply::Push(_)) => TaskView::default(),
+            listed(ground, task)
+        } else {
+            TaskView::default()
         };
         let ended = known
             .as_ref()
