@@ -1,6 +1,7 @@
 //! Configuration files and homes that are wrong: exit code 78, with the place.
 
 use crate::TestWorld;
+use serde_json::Value;
 
 #[test]
 fn an_unknown_key_is_named_with_file_and_line() {
@@ -141,4 +142,56 @@ fn a_profile_that_nobody_knows_is_new_to_a_writer_and_refused_to_a_reader() {
         assert_eq!(world.missive(words).code, Some(66), "{reading:?}");
     }
     assert_eq!(world.missive(["events", "list"]).code, Some(0));
+}
+
+#[test]
+fn without_a_home_the_xdg_folders_hold_a_log_for_each_profile() {
+    let world = TestWorld::new();
+    let xdg = world.folder().join("xdg");
+    let run = |arguments: &[&str]| {
+        let mut command = world.command(arguments.iter().copied());
+        // Of one seed both would be the same log, which cannot have two ends.
+        for name in ["MISSIVE_HOME", "MISSIVE_TEST_SEED", "MISSIVE_TEST_CLOCK"] {
+            command.env_remove(name);
+        }
+        for (name, below) in [("DATA", "data"), ("STATE", "state"), ("CONFIG", "config")] {
+            command.env(format!("XDG_{name}_HOME"), xdg.join(below));
+        }
+        command.output().unwrap()
+    };
+    world.file(
+        "xdg/config/missive/config.toml",
+        "schema_version = \"missive.config.v1\"\ndefault_profile = \"work\"\n",
+    );
+
+    run(&["agent", "add", "ada", "http://ada.test"]);
+    run(&[
+        "agent",
+        "add",
+        "bob",
+        "http://bob.test",
+        "--profile",
+        "home",
+    ]);
+
+    let names = |profile: &str| {
+        let output = run(&["agent", "list", "--ndjson", "--profile", profile]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        let lines = text
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        lines
+            .map(|line| line["data"]["agent"]["alias"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (names("work"), names("home")),
+        (vec!["ada".to_owned()], vec!["bob".to_owned()])
+    );
+    for profile in ["work", "home"] {
+        let log = xdg.join("data/missive/profiles").join(profile).join("log");
+        assert!(log.is_dir(), "{}", log.display());
+    }
+    assert!(xdg.join("state/missive").is_dir());
+    assert!(!world.missive_home().exists());
 }

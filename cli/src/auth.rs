@@ -23,8 +23,8 @@ pub(crate) struct Credentials {
 }
 
 impl Credentials {
-    /// Resolves the flags, and the reference that the agent was registered with. What a flag says
-    /// takes the place of what the reference would.
+    /// Resolves the flags, and the reference that the agent was registered with: `--header` takes the
+    /// place of `--bearer-token-env`, and both that of the reference.
     pub(crate) fn resolve(
         globals: &Globals,
         config: &Config,
@@ -38,13 +38,7 @@ impl Credentials {
                 .push((header.name.clone(), header.value.clone()));
         }
         let authorized = found.has("authorization");
-        if let Some(name) = &globals.bearer_token_env {
-            if authorized {
-                let what = "--bearer-token-env and --header both set Authorization";
-                return Err(Failure::usage(what)
-                    .detail("conflict")
-                    .hint("give one of them"));
-            }
+        if let Some(name) = globals.bearer_token_env.as_ref().filter(|_| !authorized) {
             found.bearer = Some(variable(name, "--bearer-token-env", places.environment)?);
         }
         if let Some(name) = auth_ref {
@@ -284,8 +278,17 @@ mod tests {
         let own = resolved(&["Authorization: Basic x"], None, Some("crm")).unwrap();
         let key = resolved(&["x-api-key: mine"], None, Some("key")).unwrap();
 
+        // What is not needed need not be there.
+        let over = resolved(&["Authorization: Basic x"], Some("MISSING"), Some("crn"));
+
         assert_eq!(shown(&own), "- Authorization=Basic x");
         assert_eq!(shown(&key), "- x-api-key=mine");
+        assert_eq!(
+            over.unwrap_err().message(),
+            "the configuration has no [auth_refs.crn]"
+        );
+        let over = resolved(&["Authorization: Basic x"], Some("MISSING"), Some("crm")).unwrap();
+        assert_eq!(shown(&over), "- Authorization=Basic x");
     }
 
     #[test]
@@ -304,6 +307,5 @@ mod tests {
         insta::assert_snapshot!(told(resolved(&[], None, Some("blob"))), @"77 [auth_refs.blob] holds no text");
         insta::assert_snapshot!(told(resolved(&[], None, Some("lines"))), @"77 [auth_refs.lines] holds no usable credential");
         insta::assert_snapshot!(told(resolved(&[], None, Some("crn"))), @"77 the configuration has no [auth_refs.crn]");
-        insta::assert_snapshot!(told(resolved(&["Authorization: x"], Some("CRM_TOKEN"), None)), @"64 --bearer-token-env and --header both set Authorization");
     }
 }

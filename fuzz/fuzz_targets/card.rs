@@ -1,4 +1,5 @@
-//! A card from a hostile peer: refused with a bounded text, or read and negotiated, never a panic.
+//! A card from a hostile peer: refused with a bounded text, or read and negotiated, never a panic. Its
+//! signatures are judged, and verified by nobody.
 
 #![no_main]
 
@@ -6,6 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use missive_commands::wire::card::read_card;
 use missive_commands::wire::headers::Media;
 use missive_commands::wire::json::Limits;
+use missive_commands::wire::signature::{Outcome, Signed, Trust};
 
 fuzz_target!(|bytes: &[u8]| {
     let limits = Limits {
@@ -13,6 +15,10 @@ fuzz_target!(|bytes: &[u8]| {
         ..Limits::default()
     };
 
+    if let Some(signed) = Signed::read(bytes, &limits) {
+        let verdict = signed.judge(&Trust::default());
+        assert_ne!(verdict.outcome, Outcome::Verified, "nobody is trusted");
+    }
     match read_card(
         bytes,
         Media::Json,

@@ -1,13 +1,14 @@
 //! Extended cards, and the trace that commands are part of.
 
-use missive_fixtures::{Answer, ScriptedPeer};
+use missive_fixtures::{Answer, Gate, ScriptedPeer};
 use missive_log::event::facts::TraceParent;
 use serde_json::{Value, json};
 
 use super::{World, alias, patient, py, told};
+use crate::doubt::in_doubt;
 use crate::report::agent::InspectReport;
 use crate::wire::version::Binding;
-use crate::{CommandError, Done, Send};
+use crate::{CommandError, Done, Exit, Retry, Send};
 
 const EXTENDED: &str = "/rest/extendedAgentCard";
 const TOKEN: &str = "s3cret-token-of-tests";
@@ -90,6 +91,39 @@ async fn without_credentials_or_where_there_is_none_no_extended_card_is_asked_fo
     insta::assert_snapshot!(told(&nobody), @"77 credentials an extended card is shown only to who authenticates, and there are no credentials");
     insta::assert_snapshot!(told(&none), @"76 extended_card the agent's card does not offer an extended card");
     assert_eq!(peer.requests_to("GET", EXTENDED).len(), 0);
+}
+
+#[tokio::test]
+async fn an_extended_card_whose_process_died_is_asked_for_again_by_a_retry() {
+    let peer = peer();
+    let world = World::new().with_token(TOKEN).with_agent(&peer.url()).await;
+    let gate = Gate::new("after the question was read");
+    peer.once("GET", EXTENDED, Answer::unavailable().gated(&gate));
+    {
+        let missive = world.missive();
+        let mut interrupt = patient();
+        let py = alias("py");
+        let asking = missive.agent_inspect_extended(&py, false, None, &mut interrupt);
+        tokio::select! {
+            _ = asking => panic!("nobody opened the gate"),
+            () = gate.arrived() => {}
+        }
+    }
+    gate.open();
+    let open = in_doubt(&world.newest(), world.run()).unwrap();
+    let operation = open[0].operation.clone().unwrap();
+
+    let retry = Retry {
+        operation,
+        resend: false,
+    };
+    let done = world.missive().retry(&retry, &mut patient()).await.unwrap();
+
+    assert_eq!(done.exit, Exit::Done);
+    assert_eq!(in_doubt(&world.newest(), world.run()).unwrap(), []);
+    let kinds = world.kinds().await;
+    assert_eq!(kinds.last().unwrap(), "a2a.card.extended");
+    assert_eq!(peer.requests_to("GET", EXTENDED).len(), 2);
 }
 
 #[tokio::test]

@@ -364,3 +364,25 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn extended_cards_of_other_servers_are_read_over_both_bindings() {
+    for server in ["py-server", "rs-server"] {
+        for (dialect, binding) in [
+            (Dialect::HttpJson, Binding::HttpJson),
+            (Dialect::JsonRpc, Binding::JsonRpc),
+        ] {
+            let capture = missive_fixtures::capture(server, dialect, "extended_card");
+            let operation = Operation::GetExtendedCard;
+            let limits = Limits::default();
+
+            let reading = read(binding, &operation, "1", &answer(&capture), &limits).unwrap();
+
+            let Reply::Card(card) = reading.reply else {
+                panic!("no card: {}", reading.raw);
+            };
+            assert_eq!(card.name, server);
+            assert!(reading.raw.starts_with('{') && !card.interfaces.is_empty());
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! Cards that were signed, by whom, and what each of the field reports asks of a verifier.
 
 use missive_fixtures::wire;
+use proptest::prelude::*;
 use ring::rand::SystemRandom;
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _,
@@ -307,4 +308,37 @@ fn signatures_on_the_curve_p_256_verify_whoever_made_them() {
     let verdict = with(&card(), &[entry]).judge(&pinned(&keys));
 
     assert_eq!(verdict.outcome, Outcome::Verified);
+}
+
+proptest! {
+    /// Whatever stands in `signatures`, and whatever JSON the card is: judged, and never a panic.
+    #[test]
+    fn hostile_signatures_are_judged_and_never_verified(
+        protected in ".{0,40}", header in ".{0,60}", signature in "[A-Za-z0-9_=-]{0,90}", rest in ".{0,40}",
+    ) {
+        let trust = pinned(&[Signer::new(1).key("k1")]);
+        let encoded = encode_base64url(header.as_bytes());
+        let entries = json!([
+            {"protected": protected, "signature": signature},
+            {"protected": encoded, "signature": signature, "header": {"kid": rest}},
+            rest,
+        ]);
+
+        let verdict = read(&json!({"name": rest, "signatures": entries}).to_string()).judge(&trust);
+
+        prop_assert_eq!(verdict.outcome, Outcome::Failed);
+        let _never_a_panic = Signed::read(protected.as_bytes(), &Limits::default());
+    }
+
+    /// RFC 8785 is a fixed point: the canonical text of a canonical text is itself.
+    #[test]
+    fn canonical_texts_stay_what_they_are(number in any::<f64>(), text in ".{0,20}", name in ".{0,20}") {
+        let text = canonical(&json!({"n": number, name: [text, null, {"b": 1, "a": number}]}));
+        prop_assume!(text.is_some());
+        let text = text.unwrap();
+
+        let again = read(&text);
+
+        prop_assert_eq!(canonical(again.document.value()), Some(text));
+    }
 }

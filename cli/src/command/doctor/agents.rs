@@ -10,7 +10,7 @@ use missive_commands::effect::knock::{Silence, knock};
 use missive_commands::peer::{Peer, resolve};
 use missive_commands::{Target, card_defects};
 use missive_log::Log as _;
-use missive_log::event::facts::{Binding, CardPath};
+use missive_log::event::facts::{Binding, CardPath, SignatureOutcome};
 use missive_log::event::{Alias, Event, EventKind, Seq};
 use missive_projections::{Card, Filter, KindPattern, Views, ViewsError};
 use serde_json::json;
@@ -272,6 +272,11 @@ fn of_card(
         };
         hints.push(format!("missive agent inspect {alias}"));
     }
+    if let Some(words) = signature(card) {
+        summary = format!("{summary}; {words}");
+        hints.push(format!("missive agent inspect {alias}"));
+        hints.dedup();
+    }
     let check = if hints.is_empty() {
         Check::passed(id, summary)
     } else {
@@ -282,9 +287,20 @@ fn of_card(
         "fresh_until": body.fresh_until,
         "path": body.path.as_str(),
         "defects": defects,
+        "signature": card.signature.as_ref().map(|seen| seen.outcome.as_str()),
         "card_milliseconds": took.card,
         "first_update_milliseconds": took.first_update,
     }))
+}
+
+/// What is wrong with the signatures of the newest card.
+fn signature(card: &Card) -> Option<&'static str> {
+    match card.signature.as_ref()?.outcome {
+        SignatureOutcome::Failed => Some("its signature is wrong"),
+        SignatureOutcome::Verified | SignatureOutcome::Unverifiable | SignatureOutcome::Absent => {
+            None
+        }
+    }
 }
 
 /// Where a card was found, if not where it should be, and what that means.
