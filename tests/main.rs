@@ -22,6 +22,7 @@ mod cli_field;
 mod cli_log;
 mod cli_logs;
 mod cli_output;
+mod cli_push;
 mod cli_secrets;
 mod cli_send;
 mod cli_task;

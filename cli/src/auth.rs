@@ -120,7 +120,12 @@ pub(crate) fn resolvable(
     given.chain(resolved.map(Secret::new)).collect()
 }
 
-fn variable(name: &str, named_by: &str, environment: &Environment<'_>) -> Result<Secret, Failure> {
+/// The secret in a variable.
+pub(crate) fn variable(
+    name: &str,
+    named_by: &str,
+    environment: &Environment<'_>,
+) -> Result<Secret, Failure> {
     let Some(value) = environment.get(name) else {
         // A token that was pasted in place of the name can look like one: only plain names are shown.
         let plain = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';

@@ -17,6 +17,7 @@ mod environment;
 mod exit;
 mod failure;
 mod file;
+mod gateway;
 mod input;
 mod interrupt;
 mod keyring;

@@ -5,12 +5,12 @@
 
 use missive_log::Timestamp;
 use missive_log::event::facts::{
-    A2aError, ArtifactFacts, BareUrl, Binding, CardPath, EntityTag, Failure, InterfaceFacts,
-    InterfaceSource, Label, MediaMode, SkillFacts, TaskFacts, TaskState, Tenant, Version,
-    Violation,
+    A2aError, ArtifactFacts, BareUrl, Binding, CardPath, ChunkFacts, EntityTag, Failure,
+    InterfaceFacts, InterfaceSource, Label, MediaMode, SkillFacts, StatusFacts, TaskFacts,
+    TaskState, Tenant, Version, Violation,
 };
 use missive_log::event::kind::CardFacts;
-use missive_log::event::{ArtifactId, ContextId, TaskId};
+use missive_log::event::{ArtifactId, ContextId, MessageId, TaskId};
 use missive_log::payload::redact::Redactor;
 use serde::Serialize;
 use url::Url;
@@ -67,6 +67,30 @@ pub(crate) fn task(read: &wire::facts::TaskFacts) -> Option<TaskFacts> {
         state_at: read.updated.as_deref().and_then(Timestamp::parse_rfc3339),
         history: u32::try_from(read.history_count).unwrap_or(u32::MAX),
         artifacts: fitting(artifacts, usize::MAX),
+    })
+}
+
+/// What is kept of a status update; `None` without a usable task.
+pub(crate) fn status(read: &wire::update::StatusFacts) -> Option<StatusFacts> {
+    let message = read.message_id.as_deref();
+    Some(StatusFacts {
+        task: TaskId::new(read.task_id.as_deref()?).ok()?,
+        context: context(read.context_id.as_deref()),
+        state: state(&read.state),
+        state_at: read.updated.as_deref().and_then(Timestamp::parse_rfc3339),
+        message: message.and_then(|id| MessageId::new(id).ok()),
+    })
+}
+
+/// What is kept of an artifact update; `None` without a usable task or artifact.
+pub(crate) fn chunk(read: &wire::update::ChunkFacts) -> Option<ChunkFacts> {
+    Some(ChunkFacts {
+        task: TaskId::new(read.task_id.as_deref()?).ok()?,
+        context: context(read.context_id.as_deref()),
+        artifact: ArtifactId::new(read.artifact.artifact_id.as_deref()?).ok()?,
+        parts: u32::try_from(read.artifact.parts.len()).unwrap_or(u32::MAX),
+        append: read.append,
+        last: read.last,
     })
 }
 

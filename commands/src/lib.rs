@@ -21,6 +21,7 @@ pub mod failure;
 pub mod interrupt;
 pub mod note;
 pub mod peer;
+pub mod receive;
 pub mod refusal;
 pub mod report;
 pub mod run;

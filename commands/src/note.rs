@@ -43,6 +43,11 @@ pub enum Note {
     PlainJson,
     /// The peer says that the task cannot be canceled, so its state was asked for.
     NotCancelable,
+    /// The agent has more pages than are asked for.
+    MorePages {
+        /// How many were asked for.
+        pages: usize,
+    },
     /// The peer broke A2A, and its answer could be used all the same.
     Violation(String),
 }
@@ -89,6 +94,9 @@ impl fmt::Display for Note {
             ),
             Self::NotCancelable => {
                 f.write_str("the agent says that the task cannot be canceled; this is how it stands")
+            }
+            Self::MorePages { pages } => {
+                write!(f, "the agent has more than the {pages} pages that were asked for")
             }
             Self::Violation(what) => write!(f, "the agent breaks A2A: {what}"),
         }

@@ -159,6 +159,14 @@ pub enum Refusal {
     /// An extended card is shown only to whom the agent knows.
     #[error("an extended card is shown only to who authenticates, and there are no credentials")]
     NoCredentials,
+    /// The agent's card says that it does not push.
+    #[error("{agent} does not push notifications, says its card{}", card.as_deref().map(|url| format!(" at {url}")).unwrap_or_default())]
+    NoPush {
+        /// The alias, or the URL that was named.
+        agent: String,
+        /// Where the card came from.
+        card: Option<String>,
+    },
     /// No interface of the agent can be used.
     #[error(transparent)]
     NoInterface(#[from] NoChoice),
@@ -265,7 +273,9 @@ impl Refusal {
             | Self::NoTask { .. }
             | Self::NoArtifact { .. }
             | Self::NoOperation { .. } => Exit::NotFound,
-            Self::ExtensionsRequired { .. } | Self::NoExtendedCard => Exit::Protocol,
+            Self::ExtensionsRequired { .. } | Self::NoExtendedCard | Self::NoPush { .. } => {
+                Exit::Protocol
+            }
             Self::NoCredentials => Exit::Auth,
             Self::NoInterface(why) => match why {
                 NoChoice::OnlyOldVersions { .. } => Exit::Protocol,
@@ -303,6 +313,7 @@ impl Refusal {
             Self::ExtensionsRequired { .. } => "extension_required",
             Self::NoExtendedCard => "extended_card",
             Self::NoCredentials => "credentials",
+            Self::NoPush { .. } => "push_not_supported",
             Self::NoInterface(why) => match why {
                 NoChoice::NothingFits { .. } => "no_mutual_binding",
                 NoChoice::OnlyOldVersions { .. } | NoChoice::NotSpoken { .. } => "version",

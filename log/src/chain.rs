@@ -122,6 +122,21 @@ pub fn commit(salt: &Salt, bytes: &[u8]) -> Commitment {
     Commitment(hash(&PAYLOAD, &[&salt.0, &length(bytes), bytes]))
 }
 
+/// What stands for bytes of a sort while the process lives that holds the key; `fingerprint.rs` says for what.
+pub(crate) fn fingerprint(key: &[u8; 32], sort: u8, bytes: &[u8]) -> [u8; 16] {
+    let mut hasher = blake3::Hasher::new_keyed(key);
+    hasher.update(&[sort]);
+    hasher.update(bytes);
+    let mut print = [0; 16];
+    hasher.finalize_xof().fill(&mut print);
+    print
+}
+
+/// Whether the bytes are the same, by their hashes under a key that nobody outside knows, in constant time.
+pub(crate) fn are_same(key: &[u8; 32], one: &[u8], other: &[u8]) -> bool {
+    blake3::keyed_hash(key, one) == blake3::keyed_hash(key, other)
+}
+
 /// The checksum of a small file of ours (witness slots, journal fingerprints). Not part of the chain.
 pub(crate) fn checksum(pieces: &[&[u8]]) -> [u8; 32] {
     hash(&FILE, pieces)

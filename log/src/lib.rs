@@ -15,6 +15,7 @@ mod conformance;
 pub mod contract;
 pub mod event;
 pub mod export;
+pub mod fingerprint;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 pub mod payload;

@@ -8,6 +8,7 @@ pub(crate) mod context;
 pub(crate) mod events;
 pub(crate) mod global;
 mod narrow;
+pub(crate) mod push;
 pub(crate) mod send;
 pub(crate) mod task;
 pub(crate) mod usage;
@@ -104,6 +105,25 @@ A file that comes back is shown by its name. Its bytes are in the task that the 
   missive context show 'Release 7'"
     )]
     Context(context::Context),
+
+    /// Ask agents to push the updates of a task to a URL
+    #[command(
+        subcommand,
+        arg_required_else_help = true,
+        after_help = "Examples:
+  missive push create planner t-1 https://hooks.example/a2a/push --token-env HOOK_TOKEN
+  missive push list planner t-1"
+    )]
+    Push(push::Push),
+
+    /// Receive what agents push
+    #[command(
+        subcommand,
+        arg_required_else_help = true,
+        after_help = "Examples:
+  missive webhook run --auth-token-env HOOK_TOKEN"
+    )]
+    Webhook(push::Webhook),
 
     /// Read, follow, export and verify the log
     #[command(
@@ -217,6 +237,8 @@ impl Command {
             Self::Retry(_) => "retry",
             Self::Task(_) => "task",
             Self::Context(_) => "context",
+            Self::Push(_) => "push",
+            Self::Webhook(_) => "webhook",
             Self::Events(_) => "events",
             Self::Log(_) => "log",
             Self::Projection(_) => "projection",

@@ -12,9 +12,11 @@ mod logs;
 mod manpage;
 mod profile;
 mod projection;
+mod push;
 mod retry;
 mod send;
 mod task;
+mod webhook;
 
 use crate::args::events::Events;
 use crate::args::global::Globals;
@@ -97,12 +99,17 @@ pub(crate) fn run(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
 /// Whether a command prints one result, and nothing before it is done.
 fn answers_at_once(command: &Command) -> bool {
     match command {
-        Command::Agent(_) | Command::Context(_) | Command::Task(_) | Command::Log(_) => true,
+        Command::Agent(_)
+        | Command::Context(_)
+        | Command::Task(_)
+        | Command::Push(_)
+        | Command::Log(_) => true,
         Command::Events(command) => matches!(
             command,
             Events::List(_) | Events::Show(_) | Events::Stats(_)
         ),
         Command::Send(_)
+        | Command::Webhook(_)
         | Command::Retry(_)
         | Command::Projection(_)
         | Command::Doctor(_)
@@ -139,6 +146,8 @@ async fn dispatch(
         Command::Doctor(command) => doctor::run(command, setting, output).await,
         Command::Context(command) => context::run(command, setting, output).await,
         Command::Task(command) => task::run(command, setting, output).await,
+        Command::Push(command) => push::run(command, setting, output).await,
+        Command::Webhook(command) => webhook::run(command, setting, output).await,
         Command::Demo | Command::Completion(_) | Command::Manpage(_) => Err(Failure::new(
             Exit::Internal,
             "this command needs no log and was handed one",

@@ -49,6 +49,8 @@ pub(super) fn check(cli: &Cli, setting: &Setting<'_>) -> Result<(), Failure> {
         )
         | Command::Context(Context::Create(_))
         | Command::Send(_)
+        | Command::Push(_)
+        | Command::Webhook(_)
         | Command::Doctor(_)
         | Command::Demo
         | Command::Manpage(_)

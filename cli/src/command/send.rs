@@ -80,7 +80,7 @@ fn command(arguments: &Arguments, inputs: Vec<input::Input>) -> Result<Send, Fai
 }
 
 /// Pairs as a JSON object of strings; of the same key twice the last one counts.
-fn metadata(pairs: &[Pair]) -> Result<Option<JsonText>, Failure> {
+pub(super) fn metadata(pairs: &[Pair]) -> Result<Option<JsonText>, Failure> {
     if pairs.is_empty() {
         return Ok(None);
     }

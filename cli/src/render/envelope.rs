@@ -64,6 +64,22 @@ pub(crate) enum Kind {
     ContextClose,
     /// `context export` into a file.
     ContextExport,
+    /// `push create`.
+    PushCreate,
+    /// `push get`.
+    PushGet,
+    /// `push list`.
+    PushList,
+    /// `push delete`.
+    PushDelete,
+    /// `webhook run` listens.
+    WebhookStarted,
+    /// `webhook run` took a delivery.
+    WebhookEvent,
+    /// `webhook run` refused deliveries.
+    WebhookRejected,
+    /// `webhook run` is over.
+    WebhookStopped,
     /// `events list`, as one document.
     EventsList,
     /// One event of `events list` or `events tail`.

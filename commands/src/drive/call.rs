@@ -8,6 +8,7 @@ use missive_log::{Log, Role};
 
 use super::Course;
 use super::outcome::{payloads_of, status_of, words};
+use super::push::confirmed;
 use super::send::Line;
 use crate::decide::Moment;
 use crate::decide::call::CallIntent;
@@ -242,6 +243,10 @@ fn outcome(
         let (ids, redactor) = (moment.ids, moment.redactor);
         let payload = evidence::of_object(ids, redactor, Role::Response, &reading.raw);
         drafts.push(step(kind, vec![payload]));
+    }
+    if let Operation::Push(push) = &call.operation {
+        let place = (operation, intent);
+        drafts.extend(confirmed(moment, place, &call.links, push, reading));
     }
     for (task, raw) in news.into_iter().take(TASKS_MAX) {
         // A batch is bounded, and the whole answer is in front: what does not fit is found there.

@@ -10,6 +10,7 @@ pub(crate) mod choose;
 mod extended;
 pub mod keep;
 mod outcome;
+pub mod push;
 mod recorded;
 pub mod retry;
 mod search;

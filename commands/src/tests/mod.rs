@@ -9,6 +9,8 @@ mod doubt;
 mod extended;
 mod faults;
 mod field;
+mod push;
+mod receive;
 mod recorded;
 mod send;
 mod signatures;

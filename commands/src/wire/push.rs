@@ -9,6 +9,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::facts::{identifier, list, string};
+use super::json::JsonText;
 use super::request::{BuildError, segment};
 use super::violation::Violations;
 use crate::secret::Secret;
@@ -56,6 +57,8 @@ pub struct NewPushConfig {
     pub token: Option<Secret>,
     /// How it authenticates to the receiver.
     pub authentication: Option<PushAuthentication>,
+    /// A JSON object that stays here: A2A 1.0 has no place for it.
+    pub metadata: Option<JsonText>,
 }
 
 /// How an agent authenticates to a receiver (A2A 1.0, section 4.3.2).

@@ -32,6 +32,7 @@ fn calls() -> [PushCall; 4] {
                 scheme: "Bearer".to_owned(),
                 credentials: secret("hunter2"),
             }),
+            metadata: None,
         }),
         PushCall::Get {
             task_id: task_id(),

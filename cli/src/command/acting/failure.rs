@@ -177,6 +177,11 @@ impl<'a> Told<'a> {
             Refusal::ContextTaken { context, .. } | Refusal::ContextClosed { context } => {
                 format!("`missive context show {}` shows it", word(context.as_str()))
             }
+            Refusal::NoPush { .. } => format!(
+                "`missive task get TASK` shows what the log knows; `missive agent refresh {}` fetches the card \
+                 again, should it be out of date",
+                self.agent()
+            ),
             Refusal::ExtensionsRequired { missing } => {
                 let flags: Vec<String> = missing
                     .iter()

@@ -87,6 +87,16 @@ pub(super) fn for_requests(
     session: &Session,
     target: Option<&Target>,
 ) -> Result<OnLog, Failure> {
+    for_requests_with(setting, session, target, Vec::new())
+}
+
+/// The same with further secrets that must be stored nowhere.
+pub(super) fn for_requests_with(
+    setting: &Setting<'_>,
+    session: &Session,
+    target: Option<&Target>,
+    further: Vec<Secret>,
+) -> Result<OnLog, Failure> {
     let views = views(session)?;
     let auth_ref = match target {
         Some(target) => {
@@ -97,7 +107,14 @@ pub(super) fn for_requests(
         None => None,
     };
     let credentials = credentials(setting, auth_ref.as_deref())?;
-    on_log(setting, session, views, credentials, BTreeMap::new())
+    on_log(
+        setting,
+        session,
+        views,
+        credentials,
+        BTreeMap::new(),
+        further,
+    )
 }
 
 /// The same for requests to every agent that is known, each with the credentials of its own; what the
@@ -119,7 +136,7 @@ pub(super) fn for_requests_to_all(
         }
     }
     let flags = credentials(setting, None)?;
-    on_log(setting, session, views, flags, of_agents)
+    on_log(setting, session, views, flags, of_agents, Vec::new())
 }
 
 fn credentials(setting: &Setting<'_>, auth_ref: Option<&str>) -> Result<Credentials, Failure> {
@@ -136,8 +153,25 @@ fn credentials(setting: &Setting<'_>, auth_ref: Option<&str>) -> Result<Credenti
 
 /// The acting room for what is only recorded or looked up.
 pub(super) fn for_records(setting: &Setting<'_>, session: &Session) -> Result<OnLog, Failure> {
-    let nobody = Credentials::default();
-    on_log(setting, session, views(session)?, nobody, BTreeMap::new())
+    for_records_with(setting, session, Vec::new())
+}
+
+/// The same with further secrets that must be stored nowhere.
+pub(super) fn for_records_with(
+    setting: &Setting<'_>,
+    session: &Session,
+    further: Vec<Secret>,
+) -> Result<OnLog, Failure> {
+    let credentials = Credentials::default();
+    let views = views(session)?;
+    on_log(
+        setting,
+        session,
+        views,
+        credentials,
+        BTreeMap::new(),
+        further,
+    )
 }
 
 /// Knows every secret of this run, for what is recorded without the acting room.
@@ -163,6 +197,7 @@ fn on_log(
     views: Views,
     credentials: Credentials,
     credentials_of: BTreeMap<Alias, Credentials>,
+    further: Vec<Secret>,
 ) -> Result<OnLog, Failure> {
     let who = session.who()?;
     let actor = Actor {
@@ -177,7 +212,7 @@ fn on_log(
         instance: session.instance()?,
         run: session.run_folder(),
     };
-    Ok(world.acting(setting, credentials, credentials_of))
+    Ok(world.acting(setting, credentials, credentials_of, further))
 }
 
 /// The acting room where there is no log: it knows what the configuration says, in memory alone.
@@ -210,7 +245,7 @@ impl Nothing {
             run: run.path().to_owned(),
         };
         Ok(Self {
-            missive: world.acting(setting, Credentials::default(), BTreeMap::new()),
+            missive: world.acting(setting, Credentials::default(), BTreeMap::new(), Vec::new()),
             _run: run,
         })
     }
@@ -232,7 +267,9 @@ impl<L: Log> World<L> {
         setting: &Setting<'_>,
         credentials: Credentials,
         credentials_of: BTreeMap<Alias, Credentials>,
+        mut further: Vec<Secret>,
     ) -> Missive<L> {
+        further.extend(secrets(setting));
         let globals = setting.globals;
         let pairs = globals.service_param.iter();
         Missive::new(Parts {
@@ -256,7 +293,7 @@ impl<L: Log> World<L> {
             },
             credentials,
             credentials_of,
-            further_secrets: secrets(setting),
+            further_secrets: further,
         })
     }
 }

@@ -1,0 +1,3 @@
+//! What listens: no arguments, no rendering, no decisions.
+
+pub(crate) mod webhook;
