@@ -71,14 +71,13 @@ async fn bind(command: &WebhookRun) -> Result<TcpListener, Failure> {
     TcpListener::bind(address).await.map_err(|error| {
         let failure = Failure::io(format!("{address} cannot be listened on"), &error);
         let failure = failure.detail("listen");
-        match error.kind() {
-            ErrorKind::AddrInUse => {
-                failure.hint("something listens there already: choose another --port, or 0 for any")
-            }
-            ErrorKind::AddrNotAvailable => {
-                failure.hint("--bind-address names an address of this machine, such as 127.0.0.1")
-            }
-            _ => failure,
+        let kind = error.kind();
+        if kind == ErrorKind::AddrInUse {
+            failure.hint("something listens there already: choose another --port, or 0 for any")
+        } else if kind == ErrorKind::AddrNotAvailable {
+            failure.hint("--bind-address names an address of this machine, such as 127.0.0.1")
+        } else {
+            failure
         }
     })
 }
@@ -138,7 +137,7 @@ async fn receive(
         ticks,
         left: command.max_events,
     };
-    let ended = run.to_its_end(&url, setting.globals.timeout).await;
+    let ended = run.go_on(&url, setting.globals.timeout).await;
     close.send_replace(true);
     let closed = run.close(ended).await;
     if let Err(error) = serving.await {
@@ -187,7 +186,7 @@ struct Run<'a, L> {
 
 impl<L: Log> Run<'_, L> {
     /// Shows what comes until there is a reason to stop.
-    async fn to_its_end(
+    async fn go_on(
         &mut self,
         url: &str,
         limit: Option<Duration>,

@@ -6,7 +6,7 @@ use url::Url;
 use super::headers::HeaderText;
 use super::negotiate::Choice;
 use super::push::PushCall;
-use super::request::{Bounds, BuildError, Operation, Request, Verb, below, segment};
+use super::request::{Bounds, BuildError, ListTasks, Operation, Request, Verb, below, segment};
 use super::state::TaskState;
 
 /// The media type of bodies (section 11.1).
@@ -48,29 +48,7 @@ pub(super) fn build(choice: &Choice, operation: &Operation) -> Result<Request, B
             append(&mut url, "historyLength", *history_length);
             Ok(get(url, headers))
         }
-        Operation::ListTasks(list) => {
-            let mut url = below(&choice.url, &format!("{prefix}/tasks"))?;
-            append(&mut url, "contextId", list.context_id.as_ref());
-            append(
-                &mut url,
-                "status",
-                list.status.as_ref().map(TaskState::wire_name),
-            );
-            append(
-                &mut url,
-                "statusTimestampAfter",
-                list.status_timestamp_after.as_ref(),
-            );
-            append(
-                &mut url,
-                "includeArtifacts",
-                list.include_artifacts.then_some(true),
-            );
-            append(&mut url, "pageSize", list.page_size);
-            append(&mut url, "pageToken", list.page_token.as_ref());
-            append(&mut url, "historyLength", list.history_length);
-            Ok(get(url, headers))
-        }
+        Operation::ListTasks(list) => Ok(get(list_url(choice, list, &prefix)?, headers)),
         Operation::CancelTask { task_id } => {
             let path = format!("/tasks/{}:cancel", segment(task_id)?);
             post(below(&choice.url, &path)?, headers, &OnTask { tenant })
@@ -93,6 +71,31 @@ pub(super) fn build(choice: &Choice, operation: &Operation) -> Result<Request, B
         }
         Operation::Push(push) => build_push(choice, push, &prefix, headers),
     }
+}
+
+/// Where the tasks are listed, with the filters as query.
+fn list_url(choice: &Choice, list: &ListTasks, prefix: &str) -> Result<Url, BuildError> {
+    let mut url = below(&choice.url, &format!("{prefix}/tasks"))?;
+    append(&mut url, "contextId", list.context_id.as_ref());
+    append(
+        &mut url,
+        "status",
+        list.status.as_ref().map(TaskState::wire_name),
+    );
+    append(
+        &mut url,
+        "statusTimestampAfter",
+        list.status_timestamp_after.as_ref(),
+    );
+    append(
+        &mut url,
+        "includeArtifacts",
+        list.include_artifacts.then_some(true),
+    );
+    append(&mut url, "pageSize", list.page_size);
+    append(&mut url, "pageToken", list.page_token.as_ref());
+    append(&mut url, "historyLength", list.history_length);
+    Ok(url)
 }
 
 fn build_push(
