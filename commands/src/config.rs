@@ -208,6 +208,10 @@ pub struct Qos {
     pub concurrency_max: u32,
     /// How often a stream that broke is resumed.
     pub stream_resumes_max: u32,
+    /// The longest line of an event stream, in bytes.
+    pub stream_line_bytes_max: u64,
+    /// The longest event of an event stream, in bytes.
+    pub stream_event_bytes_max: u64,
 }
 
 impl Default for Qos {
@@ -223,6 +227,8 @@ impl Default for Qos {
             card_bytes_max: 1 << 20,
             concurrency_max: 8,
             stream_resumes_max: 3,
+            stream_line_bytes_max: 16 << 20,
+            stream_event_bytes_max: 16 << 20,
         }
     }
 }

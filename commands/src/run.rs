@@ -21,6 +21,7 @@ use crate::evidence::STAND_IN;
 use crate::failure::{CommandError, Failure};
 use crate::note::Note;
 use crate::secret::Secret;
+use crate::wire::sse::SseLimits;
 
 /// How often something is decided again before the command gives up as busy.
 pub const TRIES_MAX: usize = 16;
@@ -131,6 +132,10 @@ impl<L: Log> Missive<L> {
             idle: Some(qos.idle_timeout),
             request_bytes_max: bytes(qos.request_bytes_max),
             response_bytes_max: bytes(qos.response_bytes_max),
+            stream: SseLimits {
+                line_bytes_max: bytes(qos.stream_line_bytes_max),
+                event_bytes_max: bytes(qos.stream_event_bytes_max),
+            },
             ..Settings::default()
         };
         let card_settings = Settings {

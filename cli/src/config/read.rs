@@ -150,6 +150,10 @@ fn qos(table: &mut Table<'_>, mut qos: Qos) -> Result<Qos, Failure> {
     qos.request_bytes_max = bytes(table, "max_request_bytes", qos.request_bytes_max)?;
     qos.response_bytes_max = bytes(table, "max_response_bytes", qos.response_bytes_max)?;
     qos.card_bytes_max = bytes(table, "max_card_bytes", qos.card_bytes_max)?;
+    let most = qos.stream_line_bytes_max;
+    qos.stream_line_bytes_max = bytes(table, "max_stream_line_bytes", most)?;
+    let most = qos.stream_event_bytes_max;
+    qos.stream_event_bytes_max = bytes(table, "max_stream_event_bytes", most)?;
     qos.retries_max = small(table, "retries", 0..=100, qos.retries_max)?;
     qos.concurrency_max = small(table, "concurrency", 1..=1024, qos.concurrency_max)?;
     qos.stream_resumes_max = small(table, "stream_resumes", 0..=1000, qos.stream_resumes_max)?;

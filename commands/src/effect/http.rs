@@ -20,6 +20,7 @@ use super::tls::Clients;
 use crate::wire::answer::Answer;
 use crate::wire::headers::{HeaderText, Headers};
 use crate::wire::request::{Request, Verb};
+use crate::wire::sse::SseLimits;
 
 /// What holds for every call of one caller.
 #[derive(Clone, Debug)]
@@ -34,6 +35,8 @@ pub struct Settings {
     pub request_bytes_max: usize,
     /// Most bytes of an answer's body.
     pub response_bytes_max: usize,
+    /// Most bytes of one event of a stream.
+    pub stream: SseLimits,
     /// Which redirects are followed.
     pub redirects: RedirectRules,
     /// Certificates (DER) that are trusted beside the system's.
@@ -49,6 +52,7 @@ impl Default for Settings {
             idle: Some(Duration::from_secs(300)),
             request_bytes_max: 64 << 20,
             response_bytes_max: 64 << 20,
+            stream: SseLimits::default(),
             redirects: RedirectRules::default(),
             extra_roots: Vec::new(),
         }
@@ -106,6 +110,21 @@ impl HttpCaller {
     /// Makes one call and follows its redirects. `sent` tells, also after this future was dropped,
     /// whether request bytes may have left. Nothing is repeated.
     pub async fn call(&self, request: &Request, deadline: Option<Deadline>, sent: &Sent) -> Call {
+        match self.begin(request, deadline, sent, |_| false).await {
+            Begun::Ended(call) => call,
+            Begun::Answering(response) => self.whole(*response, deadline).await,
+        }
+    }
+
+    /// Makes one call and follows its redirects, up to the head of an answer that is `wanted` as it comes
+    /// in; every other answer is received whole.
+    pub(super) async fn begin(
+        &self,
+        request: &Request,
+        deadline: Option<Deadline>,
+        sent: &Sent,
+        wanted: impl Fn(&Answer) -> bool,
+    ) -> Begun {
         let mut hops = Vec::new();
         let mut refused_redirect = None;
         let mut url = request.url.clone();
@@ -114,9 +133,25 @@ impl HttpCaller {
             // A peer that answers with a redirect has not taken the message.
             sent.reset();
             tell_request(request, &url);
-            let reach = self
-                .attempt(request, &url, with_secrets, deadline, sent)
-                .await;
+            let attempt = self.attempt(request, &url, with_secrets, deadline, sent);
+            let reach = match attempt.await {
+                Ok(response) => {
+                    let answering = Answering {
+                        head: head_of(&response),
+                        response,
+                        url: url.clone(),
+                        bytes_max: self.response_bytes_max(request),
+                        hops: std::mem::take(&mut hops),
+                    };
+                    if wanted(&answering.head) {
+                        return Begun::Answering(Box::new(answering));
+                    }
+                    let call = self.whole(answering, deadline).await;
+                    hops = call.hops;
+                    call.reach
+                }
+                Err(reach) => reach,
+            };
             tell_reach(&reach);
             let Reach::Answered(answer) = &reach else {
                 break reach;
@@ -151,13 +186,14 @@ impl HttpCaller {
                 }
             }
         };
-        Call {
+        Begun::Ended(Call {
             hops,
             reach,
             refused_redirect,
-        }
+        })
     }
 
+    /// Up to the head of an answer.
     async fn attempt(
         &self,
         request: &Request,
@@ -165,11 +201,10 @@ impl HttpCaller {
         with_secrets: bool,
         deadline: Option<Deadline>,
         sent: &Sent,
-    ) -> Reach {
-        let prepared = match self.prepare(request, url, with_secrets, sent) {
-            Ok(prepared) => prepared,
-            Err(error) => return Reach::NotSent(error),
-        };
+    ) -> Result<Response, Reach> {
+        let prepared = self
+            .prepare(request, url, with_secrets, sent)
+            .map_err(Reach::NotSent)?;
         if request.body.is_none() {
             sent.begin();
         }
@@ -186,10 +221,7 @@ impl HttpCaller {
         let error = tokio::select! {
             biased;
             answered = prepared.send() => match answered {
-                Ok(response) => {
-                    let bytes_max = self.response_bytes_max(request);
-                    return self.receive(response, url, bytes_max, deadline).await;
-                }
+                Ok(response) => return Ok(response),
                 Err(error) => CallError::sending(error, url, self.settings.connect),
             },
             error = first_byte => error,
@@ -203,12 +235,12 @@ impl HttpCaller {
                 | CallErrorKind::Unreachable
                 | CallErrorKind::ConnectTimeout
         );
-        if never_connected || !sent.may_have_left() {
+        Err(if never_connected || !sent.may_have_left() {
             sent.reset();
             Reach::NotSent(error)
         } else {
             Reach::NothingBack(error)
-        }
+        })
     }
 
     fn prepare(
@@ -254,30 +286,27 @@ impl HttpCaller {
         own.min(self.settings.response_bytes_max)
     }
 
-    async fn receive(
-        &self,
-        mut response: Response,
-        url: &Url,
-        bytes_max: usize,
-        deadline: Option<Deadline>,
-    ) -> Reach {
-        let mut answer = Answer {
-            status: response.status().as_u16(),
-            headers: response
-                .headers()
-                .iter()
-                .map(|(name, value)| (name.as_str(), value.as_bytes()))
-                .collect::<Headers>(),
-            body: Vec::new(),
+    async fn whole(&self, answering: Answering, deadline: Option<Deadline>) -> Call {
+        let Answering {
+            head: mut answer,
+            mut response,
+            url,
+            bytes_max,
+            hops,
+        } = answering;
+        let reach = |reach| Call {
+            hops,
+            reach,
+            refused_redirect: None,
         };
         let error = loop {
             let next = tokio::select! {
                 biased;
-                next = self.next_chunk(&mut response, url) => next,
+                next = self.next_chunk(&mut response, &url) => next,
                 error = total(deadline) => Err(error),
             };
             match next {
-                Ok(None) => return Reach::Answered(answer),
+                Ok(None) => return reach(Reach::Answered(answer)),
                 Ok(Some(chunk)) => {
                     let room = bytes_max - answer.body.len();
                     answer
@@ -290,7 +319,7 @@ impl HttpCaller {
                 Err(error) => break error,
             }
         };
-        Reach::Partial { answer, error }
+        reach(Reach::Partial { answer, error })
     }
 
     async fn next_chunk(
@@ -305,6 +334,35 @@ impl HttpCaller {
             None => response.chunk().await,
         };
         next.map_err(|error| CallError::receiving(error, url))
+    }
+}
+
+/// How far a call is.
+pub(super) enum Begun {
+    /// It is over.
+    Ended(Call),
+    /// Its answer has begun.
+    Answering(Box<Answering>),
+}
+
+/// An answer that is coming in.
+pub(super) struct Answering {
+    /// Status and headers.
+    pub(super) head: Answer,
+    pub(super) response: Response,
+    pub(super) url: Url,
+    bytes_max: usize,
+    hops: Vec<Hop>,
+}
+
+fn head_of(response: &Response) -> Answer {
+    let headers = response.headers().iter();
+    Answer {
+        status: response.status().as_u16(),
+        headers: headers
+            .map(|(name, value)| (name.as_str(), value.as_bytes()))
+            .collect::<Headers>(),
+        body: Vec::new(),
     }
 }
 
@@ -337,7 +395,7 @@ fn tell_reach(reach: &Reach) {
     }
 }
 
-async fn total(deadline: Option<Deadline>) -> CallError {
+pub(super) async fn total(deadline: Option<Deadline>) -> CallError {
     match deadline {
         Some(deadline) => {
             deadline.passed().await;

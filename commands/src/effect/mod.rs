@@ -10,4 +10,6 @@ pub mod knock;
 mod mark;
 pub mod reach;
 pub mod redirect;
+pub mod stream;
 mod tls;
+pub mod unpack;

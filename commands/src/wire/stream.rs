@@ -4,10 +4,12 @@
 //! error wherever it stands; what should be an update and is none is told apart by what is wrong with it,
 //! and never skipped. Refuses: to decide how the stream goes on.
 
-use super::answer::{Envelope, check_envelope};
+use super::answer::{Answer, Envelope, Fault, Reading, check_envelope, read};
 use super::error::{PeerError, read_error};
 use super::headers::Headers;
 use super::json::{Document, JsonError, Limits};
+use super::message::SendMessage;
+use super::request::Operation;
 use super::sse::Frame;
 use super::update::{NoUpdate, Update};
 use super::version::Binding;
@@ -113,6 +115,29 @@ fn read_data(binding: Binding, request_id: &str, data: &str, limits: &Limits) ->
         }
         Err(why) => Meaning::Malformed(why.into()),
     }
+}
+
+/// Reads an answer that came whole where a stream was asked for: an error, or all that there is to say.
+///
+/// # Errors
+/// See [`Fault`].
+pub fn read_whole(
+    binding: Binding,
+    operation: &Operation,
+    request_id: &str,
+    answer: &Answer,
+    limits: &Limits,
+) -> Result<Reading, Fault> {
+    if let Operation::SubscribeToTask { .. } = operation {
+        // Where updates are expected a Task is wrapped, and where a Task is expected it is not.
+        let as_update = Operation::SendStreamingMessage(SendMessage::default());
+        let read_as = |operation| read(binding, operation, request_id, answer, limits);
+        return match read_as(&as_update) {
+            Err(Fault::Broken { json: None, .. }) => read_as(operation),
+            other => other,
+        };
+    }
+    read(binding, operation, request_id, answer, limits)
 }
 
 #[cfg(test)]
