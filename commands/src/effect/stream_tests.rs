@@ -148,17 +148,17 @@ async fn a_stream_is_told_frame_by_frame_with_its_end() {
     ];
 
     insta::assert_snapshot!(stories.join("\n"), @r"
-    frame of 87, frame of 101, end +0
-    frame of 87, frame of 101, end +0
-    frame of 87, frame of 101, end +0
-    frame of 87, frame of 101, end +0
+    frame of 83, frame of 97, end +0
+    frame of 83, frame of 97, end +0
+    frame of 83, frame of 97, end +0
+    frame of 83, frame of 97, end +0
     cut BadHttp
     plain: the agent's answer is unusable: its body is compressed, which was not asked for
-    frame of 87, end +7
-    frame of 87, cut AnswerCut
-    frame of 87, cut AnswerCut
-    frame of 87, cut IdleTimeout
-    frame of 87, the line at byte 87 of the event stream is longer than the 90 bytes allowed
+    frame of 83, end +7
+    frame of 83, cut AnswerCut
+    frame of 83, cut AnswerCut
+    frame of 83, cut IdleTimeout
+    frame of 83, the line at byte 83 of the event stream is longer than the 90 bytes allowed
     ");
 }
 
