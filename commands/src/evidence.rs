@@ -81,3 +81,21 @@ pub(crate) fn of_error(moment: &Moment<'_>, text: &str) -> Payload {
         .redactor
         .text(moment.ids, Role::Error, About::default(), text)
 }
+
+/// The data of a frame, exactly, and the whole frame beside it if more than that was in it.
+pub(crate) fn of_frame(
+    moment: &Moment<'_>,
+    data: Option<&str>,
+    frame: Option<&[u8]>,
+) -> Vec<Payload> {
+    let (ids, redactor) = (moment.ids, moment.redactor);
+    let data = data.map(|data| of_object(ids, redactor, Role::Frame, data));
+    let frame = frame.map(|frame| {
+        let about = About {
+            media_type: Some("text/event-stream".to_owned()),
+            name: None,
+        };
+        redactor.bytes(ids, Role::Frame, about, frame)
+    });
+    data.into_iter().chain(frame).collect()
+}

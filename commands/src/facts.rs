@@ -6,8 +6,8 @@
 use missive_log::Timestamp;
 use missive_log::event::facts::{
     A2aError, ArtifactFacts, BareUrl, Binding, CardPath, ChunkFacts, EntityTag, Failure,
-    InterfaceFacts, InterfaceSource, Label, MediaMode, SkillFacts, StatusFacts, TaskFacts,
-    TaskState, Tenant, Version, Violation,
+    InterfaceFacts, InterfaceSource, Label, Malformed, MediaMode, SkillFacts, StatusFacts,
+    TaskFacts, TaskState, Tenant, Version, Violation,
 };
 use missive_log::event::kind::CardFacts;
 use missive_log::event::{ArtifactId, ContextId, MessageId, TaskId};
@@ -70,28 +70,42 @@ pub(crate) fn task(read: &wire::facts::TaskFacts) -> Option<TaskFacts> {
     })
 }
 
-/// What is kept of a status update; `None` without a usable task.
-pub(crate) fn status(read: &wire::update::StatusFacts) -> Option<StatusFacts> {
-    let message = read.message_id.as_deref();
-    Some(StatusFacts {
-        task: TaskId::new(read.task_id.as_deref()?).ok()?,
+/// What is kept of a status update about this task.
+pub(crate) fn status(task: TaskId, read: &wire::update::StatusFacts) -> StatusFacts {
+    StatusFacts {
+        task,
         context: context(read.context_id.as_deref()),
         state: state(&read.state),
         state_at: read.updated.as_deref().and_then(Timestamp::parse_rfc3339),
-        message: message.and_then(|id| MessageId::new(id).ok()),
-    })
+        message: read
+            .message_id
+            .as_deref()
+            .and_then(|id| MessageId::new(id).ok()),
+    }
 }
 
-/// What is kept of an artifact update; `None` without a usable task or artifact.
-pub(crate) fn chunk(read: &wire::update::ChunkFacts) -> Option<ChunkFacts> {
+/// What is kept of an artifact update about this task; `None` without a usable id.
+pub(crate) fn chunk(task: TaskId, read: &wire::update::ChunkFacts) -> Option<ChunkFacts> {
     Some(ChunkFacts {
-        task: TaskId::new(read.task_id.as_deref()?).ok()?,
+        task,
         context: context(read.context_id.as_deref()),
         artifact: ArtifactId::new(read.artifact.artifact_id.as_deref()?).ok()?,
         parts: u32::try_from(read.artifact.parts.len()).unwrap_or(u32::MAX),
         append: read.append,
         last: read.last,
     })
+}
+
+/// What is wrong with something that should be an update.
+pub(crate) fn malformed(why: &wire::stream::Malformed) -> Malformed {
+    use wire::stream::Malformed as Read;
+    match why {
+        Read::NotUtf8 { .. } => Malformed::NotUtf8,
+        Read::NotJson(_) => Malformed::NotJson,
+        Read::Envelope(_) => Malformed::Envelope,
+        Read::NoUpdate(wire::update::NoUpdate::Shape(_)) => Malformed::NotAnUpdate,
+        Read::NoUpdate(wire::update::NoUpdate::Lacks(_)) => Malformed::MissingField,
+    }
 }
 
 /// A context id as the log keeps it.

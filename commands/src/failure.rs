@@ -162,6 +162,20 @@ pub enum Failure {
         #[source]
         error: RefusedRedirect,
     },
+    /// A stream ended while its task went on, and nobody could say how it goes on.
+    #[error("the stream ended while the task was {state}: {why}")]
+    StreamLost {
+        /// The operation.
+        operation: OperationId,
+        /// The task.
+        task: Option<TaskId>,
+        /// Its last known state.
+        state: &'static str,
+        /// What ended the stream, or the attempts to go on with it.
+        why: String,
+        /// How the command ends.
+        exit: Exit,
+    },
     /// The user interrupted the command.
     #[error("interrupted{}", if *in_doubt { "; it is not known whether the message arrived" } else { "" })]
     Interrupted {
@@ -196,7 +210,7 @@ impl Failure {
             Self::InDoubt { .. } | Self::StillInDoubt { .. } | Self::CannotAsk { .. } => {
                 Exit::Unknown
             }
-            Self::Recorded { exit, .. } => *exit,
+            Self::Recorded { exit, .. } | Self::StreamLost { exit, .. } => *exit,
             Self::Peer { error, .. } | Self::TooLargeForPeer { error, .. } => error.kind.exit(),
             Self::Interrupted { .. } => Exit::Interrupted,
             Self::Internal { .. } => Exit::Internal,
@@ -233,6 +247,7 @@ impl Failure {
             Self::Peer { error, .. } => error.kind.name(),
             Self::Broken { .. } => "broken_answer",
             Self::Redirect { .. } => "redirect_refused",
+            Self::StreamLost { .. } => "stream_lost",
             Self::Interrupted { .. } => "interrupted",
         })
     }
@@ -252,6 +267,7 @@ impl Failure {
             | Self::Broken { operation, .. }
             | Self::Redirect { operation, .. }
             | Self::Interrupted { operation, .. }
+            | Self::StreamLost { operation, .. }
             | Self::Superseded { operation } => Some(operation),
             Self::Append(_)
             | Self::Read(_)

@@ -37,6 +37,7 @@ pub use drive::retry::Retry;
 pub use drive::send::{Send, SendPart};
 pub use drive::stored::card_defects;
 pub use drive::task::{OnTask, TaskListing};
+pub use drive::stream::{Nobody, Show, Stream, Subscribe};
 pub use exit::{Exit, outcome_code};
 pub use failure::{CommandError, Failure};
 pub use interrupt::Interrupt;

@@ -50,6 +50,18 @@ pub enum Note {
     },
     /// The peer broke A2A, and its answer could be used all the same.
     Violation(String),
+    /// Something in a stream should be an update and is none.
+    Malformed(String),
+    /// The card says that there are no streams, so the message was sent without one.
+    NoStreaming,
+    /// The card says that there are no streams, so the task is asked for.
+    NoSubscription,
+    /// One whole answer came where a stream was asked for.
+    NotStreamed,
+    /// A stream broke while its task went on, and the task was subscribed to.
+    Resumed,
+    /// A stream ended with an error, and its task is over all the same.
+    StreamError(String),
 }
 
 impl fmt::Display for Note {
@@ -99,6 +111,20 @@ impl fmt::Display for Note {
                 write!(f, "the agent has more than the {pages} pages that were asked for")
             }
             Self::Violation(what) => write!(f, "the agent breaks A2A: {what}"),
+            Self::Malformed(what) => {
+                write!(f, "the agent breaks A2A: an event of the stream is no update: {what}")
+            }
+            Self::NoStreaming => f.write_str(
+                "the agent's card offers no streams, so the message is sent without one and its task asked for",
+            ),
+            Self::NoSubscription => {
+                f.write_str("the agent's card offers no streams, so the task is asked for")
+            }
+            Self::NotStreamed => f.write_str("the agent answered without a stream"),
+            Self::Resumed => {
+                f.write_str("the stream broke while the task went on, and was resumed")
+            }
+            Self::StreamError(what) => write!(f, "the stream ended with an error: {what}"),
         }
     }
 }

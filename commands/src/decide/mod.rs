@@ -16,6 +16,7 @@ pub mod export;
 pub mod outcome;
 pub mod reanchor;
 pub mod send;
+pub mod subscribe;
 
 use missive_log::event::facts::TraceParent;
 use missive_log::event::{ActorId, Draft, EventKind, InstanceId, Links, OperationId, Seq, Subject};

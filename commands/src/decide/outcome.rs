@@ -49,3 +49,42 @@ where
         })
     }
 }
+
+/// Facts of an intent whose outcome is still to come, such as the updates of a stream.
+pub(crate) struct Progress<'a, F> {
+    /// The operation.
+    pub(crate) operation: &'a OperationId,
+    /// Its newest event, which this process wrote.
+    pub(crate) last: Seq,
+    /// The intent that goes on.
+    pub(crate) intent: Seq,
+    /// Makes the facts.
+    pub(crate) drafts: F,
+}
+
+impl<F> Decide for Progress<'_, F>
+where
+    F: Fn(&Moment<'_>) -> Vec<Draft>,
+{
+    fn decide(&self, views: &Views, moment: &Moment<'_>) -> Result<Decision, Undecided> {
+        let subject = Subject::Operation(self.operation.clone());
+        // As long as nobody else wrote, nothing is looked up, however fast updates come.
+        let expect = if views.least() <= self.last {
+            Expect::Unchanged {
+                subject,
+                last: Some(self.last),
+            }
+        } else {
+            let expect = unchanged(views, subject)?;
+            let open = views.outbox_of(self.operation)?;
+            if open.iter().all(|open| open.seq != self.intent) {
+                return Err(Undecided::Superseded(self.operation.clone()));
+            }
+            expect
+        };
+        Ok(Decision {
+            expect: vec![expect],
+            drafts: (self.drafts)(moment),
+        })
+    }
+}

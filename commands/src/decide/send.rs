@@ -1,7 +1,7 @@
 //! Send a message: what must hold before anything is recorded, and the intent itself.
 
 use missive_log::event::facts::{BareUrl, Version};
-use missive_log::event::kind::SendRequested;
+use missive_log::event::kind::{SendRequested, StreamRequested};
 use missive_log::event::{ContextId, EventKind, Links, MessageId, OperationId, Subject, TaskId};
 use missive_projections::Views;
 
@@ -113,6 +113,8 @@ pub(crate) struct SendIntent<'a> {
     pub(crate) attempt: u32,
     /// Whether a known task must still take messages; a repeated message may have ended it itself.
     pub(crate) check_task: bool,
+    /// Whether the answer is a stream.
+    pub(crate) streamed: bool,
 }
 
 impl SendIntent<'_> {
@@ -134,7 +136,8 @@ impl Decide for SendIntent<'_> {
         let subject = Subject::Operation(self.operation.clone());
         let mut expect = vec![unchanged(views, subject)?];
         expect.extend(self.peer.unchanged());
-        let kind = EventKind::SendRequested(SendRequested {
+        let parts = u32::try_from(self.parts).unwrap_or(u32::MAX);
+        let facts = SendRequested {
             instance: moment.instance,
             message: self.message.clone(),
             binding: facts::binding(self.choice.binding),
@@ -142,14 +145,44 @@ impl Decide for SendIntent<'_> {
             source: facts::source(self.choice.source),
             version: self.version.clone(),
             tenant: facts::tenant(self.tenant),
-            parts: u32::try_from(self.parts).unwrap_or(u32::MAX),
+            parts,
             attempt: self.attempt,
-        });
+        };
+        let kind = if self.streamed {
+            EventKind::StreamRequested(streamed(facts))
+        } else {
+            EventKind::SendRequested(facts)
+        };
         let payloads = evidence::of_request(moment, self.request);
         let draft = moment.step(self.operation, None, &self.links(), kind, payloads);
         Ok(Decision {
             expect,
             drafts: vec![draft],
         })
+    }
+}
+
+fn streamed(facts: SendRequested) -> StreamRequested {
+    let SendRequested {
+        instance,
+        message,
+        binding,
+        url,
+        source,
+        version,
+        tenant,
+        parts,
+        attempt,
+    } = facts;
+    StreamRequested {
+        instance,
+        message,
+        binding,
+        url,
+        source,
+        version,
+        tenant,
+        parts,
+        attempt,
     }
 }

@@ -135,7 +135,12 @@ impl<L: Log> Missive<L> {
         }
     }
 
-    fn call_failure(&self, operation: OperationId, error: AskError, reach: Reach) -> Failure {
+    pub(crate) fn call_failure(
+        &self,
+        operation: OperationId,
+        error: AskError,
+        reach: Reach,
+    ) -> Failure {
         match error {
             AskError::Fault(Fault::Peer(error)) => Failure::Peer {
                 operation,

@@ -10,14 +10,17 @@ pub(crate) mod choose;
 mod extended;
 pub mod keep;
 mod outcome;
+mod outgoing;
 pub mod push;
 mod recorded;
+mod resend;
 pub mod retry;
 mod search;
 pub mod send;
 pub(crate) mod stored;
 pub mod task;
 pub(crate) mod trust;
+pub mod stream;
 mod wait;
 
 use missive_log::Log;

@@ -1,13 +1,13 @@
 //! What the log says of an operation that is over: told again, and nobody is asked.
 
-use missive_log::event::facts::{A2aError, Failure as Why};
+use missive_log::event::facts::{A2aError, Failure as Why, StreamEnd};
 use missive_log::event::kind::SendRequested;
 use missive_log::event::{Event, EventKind, OperationId, Seq};
 use missive_log::{Log, Role};
 use missive_projections::{Filter, KindPattern};
 
 use super::Done;
-use super::retry::StoredMessage;
+use super::resend::{StoredMessage, as_sent};
 use super::stored::event_at;
 use crate::exit::{Exit, outcome_code};
 use crate::facts;
@@ -21,16 +21,18 @@ use crate::wire::message::SendMessage;
 use crate::wire::request::Operation;
 use crate::wire::version::Binding;
 
-const MESSAGES: [&str; 1] = ["a2a.send.requested"];
+const MESSAGES: [&str; 2] = ["a2a.send.requested", "a2a.stream.requested"];
 /// What can be the end of a message: a wait's last look at its task comes after the answer.
-const ENDS_OF_MESSAGES: [&str; 4] = [
+const ENDS_OF_MESSAGES: [&str; 5] = [
     "a2a.send.responded",
     "a2a.send.resolved",
     "a2a.send.failed",
+    "a2a.stream.closed",
     "a2a.task.updated",
 ];
 /// What can be the end of anything else that was asked.
-const ENDS: [&str; 4] = [
+const ENDS: [&str; 5] = [
+    "a2a.stream.closed",
     "a2a.call.responded",
     "a2a.call.failed",
     "a2a.card.fetched",
@@ -63,9 +65,13 @@ impl<L: Log> Missive<L> {
             .into());
         }
         let sent = message.as_ref().and_then(sent);
-        let reading = match sent {
+        if let EventKind::StreamClosed(_) = &end.kind {
+            let message = sent.map(|(_, facts)| facts.message.to_string());
+            return self.stream_told_again(operation, &end, message).map(Some);
+        }
+        let reading = match &sent {
             Some((seq, facts)) => {
-                let Some(reading) = self.answer_of(&end, seq, facts).await? else {
+                let Some(reading) = self.answer_of(&end, *seq, facts).await? else {
                     return Ok(None);
                 };
                 Some(reading)
@@ -81,11 +87,41 @@ impl<L: Log> Missive<L> {
             operation_id: operation.to_string(),
             resolution: Resolution::Recorded,
             agent: asked.links.agent.as_ref().map(ToString::to_string),
-            message_id: sent.map(|(_, facts)| facts.message.to_string()),
+            message_id: sent.as_ref().map(|(_, facts)| facts.message.to_string()),
             answer: reading.as_ref().map(AnswerReport::of).unwrap_or_default(),
             sequence: end.seq.0,
         };
         Ok(Some(Done { report, exit }))
+    }
+
+    /// How a stream ended, and how its task stands as far as the log knows.
+    fn stream_told_again(
+        &self,
+        operation: &OperationId,
+        end: &Event,
+        message_id: Option<String>,
+    ) -> Result<Done<RetryReport>, CommandError> {
+        let (views, links) = (self.views(), &end.links);
+        let task = match &links.task {
+            Some(task) => views.task(task, links.agent.as_ref())?,
+            None => None,
+        };
+        let answer = AnswerReport {
+            task_id: links.task.as_ref().map(ToString::to_string),
+            context_id: links.context.as_ref().map(ToString::to_string),
+            state: task.as_ref().map(|task| task.state.as_str()),
+            ..AnswerReport::default()
+        };
+        let report = RetryReport {
+            operation_id: operation.to_string(),
+            resolution: Resolution::Recorded,
+            agent: links.agent.as_ref().map(ToString::to_string),
+            message_id,
+            answer,
+            sequence: end.seq.0,
+        };
+        let exit = outcome_code(task.map(|task| task.state));
+        Ok(Done { report, exit })
     }
 
     async fn newest_of(
@@ -153,9 +189,12 @@ impl<L: Log> Missive<L> {
     }
 }
 
-fn sent(event: &Event) -> Option<(Seq, &SendRequested)> {
+fn sent(event: &Event) -> Option<(Seq, SendRequested)> {
     if let EventKind::SendRequested(facts) = &event.kind {
-        return Some((event.seq, facts));
+        return Some((event.seq, facts.clone()));
+    }
+    if let EventKind::StreamRequested(facts) = &event.kind {
+        return Some((event.seq, as_sent(facts)));
     }
     None
 }
@@ -163,6 +202,11 @@ fn sent(event: &Event) -> Option<(Seq, &SendRequested)> {
 fn failure_of(kind: &EventKind) -> Option<(Why, Option<A2aError>)> {
     if let EventKind::SendFailed(facts) = kind {
         return Some((facts.failure, facts.error));
+    }
+    if let EventKind::StreamClosed(facts) = kind
+        && matches!(facts.end, StreamEnd::NotSent | StreamEnd::Error)
+    {
+        return Some((facts.failure.unwrap_or(Why::ProtocolViolation), facts.error));
     }
     if let EventKind::CallFailed(facts) = kind {
         return Some((facts.failure, facts.error));

@@ -9,7 +9,7 @@ use missive_log::event::facts::{Failure as Why, InterfaceSource, Method, StreamE
 use missive_log::event::kind::{
     CallFailed, CallRequested, CardFailed, SendInDoubt, SendRequested, SendResolved, StreamClosed,
 };
-use missive_log::event::{Alias, Event, EventKind, Links, MessageId, OperationId, Seq, Subject};
+use missive_log::event::{Alias, Event, EventKind, Links, OperationId, Subject};
 use missive_log::payload::redact::Redactor;
 use missive_log::{Log, Role};
 use missive_projections::{Intent, Open, Views};
@@ -17,11 +17,10 @@ use missive_projections::{Intent, Open, Views};
 use super::call::Call;
 use super::card::Want;
 use super::search::{Found, Lost};
-use super::send::{Line, Outgoing, name_of};
+use super::send::{Line, name_of};
 use super::stored::{Stored, is_redacted};
 use super::{Course, Done};
 use crate::decide::Undecided;
-use crate::decide::send::Place;
 use crate::evidence;
 use crate::exit::{Exit, outcome_code};
 use crate::facts;
@@ -33,11 +32,9 @@ use crate::report::send::{AnswerReport, Resolution, RetryReport, state_of};
 use crate::run::Missive;
 use crate::wire::answer::Reading;
 use crate::wire::card::Interface;
-use crate::wire::json::{Document, Limits};
-use crate::wire::message::SendMessage;
 use crate::wire::negotiate::{Choice, Source};
 use crate::wire::push::PushCall;
-use crate::wire::request::{ListTasks, Operation, Request, build};
+use crate::wire::request::{ListTasks, Operation};
 use crate::wire::version::{Binding, Version};
 
 /// `retry`.
@@ -59,13 +56,13 @@ pub fn agent_of(views: &Views, operation: &OperationId) -> Result<Option<Alias>,
 }
 
 /// An intent that is being resolved.
-struct Case {
-    open: Open,
+pub(super) struct Case {
+    pub(super) open: Open,
     /// What else of the operation is open: cards and calls that a dead process asked for.
     abandoned: Vec<Open>,
-    event: Event,
-    peer: Peer,
-    course: Course,
+    pub(super) event: Event,
+    pub(super) peer: Peer,
+    pub(super) course: Course,
 }
 
 impl<L: Log> Missive<L> {
@@ -96,6 +93,14 @@ impl<L: Log> Missive<L> {
                 .resolve_send(&mut case, &facts, resend, interrupt)
                 .await?;
             (Some(reading), resolution, Some(facts.message))
+        } else if let EventKind::StreamRequested(facts) = kind {
+            let (reading, resolution) = self
+                .resolve_stream(&mut case, &facts, command.resend, interrupt)
+                .await?;
+            (Some(reading), resolution, Some(facts.message))
+        } else if let EventKind::SubscriptionRequested(facts) = kind {
+            let reading = self.look_again(&mut case, &facts, interrupt).await?;
+            (Some(reading), Resolution::Repeated, None)
         } else if let EventKind::CallRequested(facts) = kind {
             let reading = self.repeat_call(&mut case, &facts, interrupt).await?;
             (Some(reading), Resolution::Repeated, None)
@@ -141,14 +146,12 @@ impl<L: Log> Missive<L> {
         // The message first: what else is open was only asked because of it.
         let newest = open
             .iter()
-            .max_by_key(|open| (open.intent == Intent::Send, open.seq));
+            .max_by_key(|open| (open.intent.is_message(), open.seq));
         let Some(newest) = newest.cloned() else {
             return Err(not_open(&views, operation)?.into());
         };
         let abandoned = open.into_iter().filter(|open| open.seq != newest.seq);
-        let abandoned = abandoned
-            .filter(|open| open.intent != Intent::Send)
-            .collect();
+        let abandoned = abandoned.filter(|open| !open.intent.is_message()).collect();
         let open = newest;
         let records = self.log().pick(&[open.seq]).await?;
         let event = records.first().and_then(|record| record.decode().ok());
@@ -292,7 +295,7 @@ impl<L: Log> Missive<L> {
         self.call(&mut case.course, call, interrupt).await
     }
 
-    async fn resolve_send(
+    pub(super) async fn resolve_send(
         &self,
         case: &mut Case,
         facts: &SendRequested,
@@ -337,7 +340,11 @@ impl<L: Log> Missive<L> {
         Ok((reading, Resolution::Resent))
     }
 
-    async fn resolved(&self, case: &mut Case, reading: &Reading) -> Result<(), CommandError> {
+    pub(super) async fn resolved(
+        &self,
+        case: &mut Case,
+        reading: &Reading,
+    ) -> Result<(), CommandError> {
         let crate::wire::answer::Reply::Task(task) = &reading.reply else {
             return Ok(());
         };
@@ -365,7 +372,12 @@ impl<L: Log> Missive<L> {
     }
 
     /// What a peer that cannot be asked leaves behind.
-    async fn cannot_ask(&self, case: &mut Case, why: String, resend: bool) -> CommandError {
+    pub(super) async fn cannot_ask(
+        &self,
+        case: &mut Case,
+        why: String,
+        resend: bool,
+    ) -> CommandError {
         let operation = case.course.operation.clone();
         match self.keep_doubt(case).await {
             Ok(()) => Failure::CannotAsk {
@@ -379,7 +391,7 @@ impl<L: Log> Missive<L> {
     }
 
     /// Records the doubt if nobody has yet.
-    async fn keep_doubt(&self, case: &mut Case) -> Result<(), CommandError> {
+    pub(super) async fn keep_doubt(&self, case: &mut Case) -> Result<(), CommandError> {
         let operation = case.course.operation.clone();
         if case.open.doubt.is_none() {
             let intent = case.open.seq;
@@ -397,75 +409,9 @@ impl<L: Log> Missive<L> {
         Ok(())
     }
 
-    async fn resend(
-        &self,
-        case: &mut Case,
-        facts: &SendRequested,
-        line: Line,
-        interrupt: &mut Interrupt,
-    ) -> Result<Reading, CommandError> {
-        let stored = self.stored_message(case, &facts.message).await?;
-        let extras = self.extras(case.peer.alias.as_ref());
-        let operation = Operation::SendMessage(stored.message.clone());
-        let built =
-            build(&line.choice, &operation, &extras, &stored.request_id).map_err(Refusal::from)?;
-        let request = Request {
-            body: Some(stored.body),
-            ..built
-        };
-        let place = Place {
-            context: facts::context(stored.message.context_id.as_deref()),
-            belongs_to: case.event.links.context.clone(),
-            task: case.event.links.task.clone(),
-            is_new: false,
-            is_closed: false,
-        };
-        let mut outgoing = Outgoing {
-            peer: &case.peer,
-            message_id: &facts.message,
-            place: &place,
-            line,
-            operation,
-            request,
-            request_id: stored.request_id,
-            parts: usize::try_from(facts.parts).unwrap_or(usize::MAX),
-            attempt: facts.attempt.saturating_add(1),
-            check_task: false,
-        };
-        match self
-            .attempt(&mut case.course, &mut outgoing, interrupt)
-            .await
-        {
-            Ok(answered) => Ok(answered.reading),
-            Err(unanswered) => Err(unanswered.error),
-        }
-    }
-
-    /// The message exactly as it was sent, if the log has it so.
-    async fn stored_message(
-        &self,
-        case: &Case,
-        message: &MessageId,
-    ) -> Result<StoredMessage, CommandError> {
-        let operation = case.course.operation.clone();
-        let stored = self.stored_bytes(case.open.seq, Role::Request).await?;
-        let Some(stored) = stored else {
-            return Err(Refusal::Erased { operation }.into());
-        };
-        if stored.redacted > 0 {
-            let message_id = message.to_string();
-            let refusal = Refusal::Redacted {
-                operation,
-                message_id,
-            };
-            return Err(refusal.into());
-        }
-        StoredMessage::read(stored.bytes, case.open.seq).map_err(CommandError::from)
-    }
-
     /// An interface as the log names it, with what the agent's card says beyond that: a query may hold a
     /// secret and is in no fact, and no fact has the secrets of an address or a tenant.
-    async fn line(
+    pub(super) async fn line(
         &self,
         case: &mut Case,
         mut choice: Choice,
@@ -523,40 +469,6 @@ fn entry_of(redactor: &Redactor, entries: Vec<Interface>, choice: &Choice) -> Op
     }
 }
 
-/// A message that was sent before.
-pub(super) struct StoredMessage {
-    body: Vec<u8>,
-    pub(super) request_id: String,
-    /// Only what an answer is compared with.
-    message: SendMessage,
-}
-
-impl StoredMessage {
-    pub(super) fn read(body: Vec<u8>, seq: Seq) -> Result<Self, Failure> {
-        let document = Document::read(&body, &Limits::default()).map_err(|_| Failure::Payload {
-            seq,
-            why: "it is no message",
-        })?;
-        let value = document.value();
-        let request = value.get("params").unwrap_or(value);
-        let text = |name: &str| {
-            let member = request.get("message").and_then(|message| message.get(name));
-            member.and_then(|member| member.as_str()).map(str::to_owned)
-        };
-        let id = value.get("id").and_then(|id| id.as_str());
-        Ok(Self {
-            request_id: id.unwrap_or_default().to_owned(),
-            message: SendMessage {
-                message_id: text("messageId").unwrap_or_default(),
-                context_id: text("contextId"),
-                task_id: text("taskId"),
-                ..SendMessage::default()
-            },
-            body,
-        })
-    }
-}
-
 fn not_open(views: &Views, operation: &OperationId) -> Result<Refusal, CommandError> {
     let operation = operation.clone();
     if views.last_of_operation(&operation)?.is_some() {
@@ -564,7 +476,7 @@ fn not_open(views: &Views, operation: &OperationId) -> Result<Refusal, CommandEr
     }
     let mut in_doubt: Vec<OperationId> = Vec::new();
     for open in views.outbox()? {
-        if let Some(id) = open.operation.filter(|_| open.intent == Intent::Send)
+        if let Some(id) = open.operation.filter(|_| open.intent.is_message())
             && !in_doubt.contains(&id)
         {
             in_doubt.push(id);
@@ -576,7 +488,11 @@ fn not_open(views: &Views, operation: &OperationId) -> Result<Refusal, CommandEr
     })
 }
 
-fn choice(binding: missive_log::event::facts::Binding, url: &str, source: Source) -> Choice {
+pub(super) fn choice(
+    binding: missive_log::event::facts::Binding,
+    url: &str,
+    source: Source,
+) -> Choice {
     Choice {
         binding: facts::binding_of(binding),
         url: url.to_owned(),

@@ -5,28 +5,27 @@
 //! card is asked for once more and the message goes where the new card says (C018).
 
 use missive_log::Log;
-use missive_log::event::facts::{BareUrl, Failure as Why, Version};
+use missive_log::event::facts::Failure as Why;
 use missive_log::event::{ContextId, Links, MessageId, OperationId, Seq, TaskId};
-use missive_log::payload::redact::Redactor;
 
 use super::card::Want;
+use super::choose::Chosen;
 use super::outcome::{outcome_draft, shape_of, unanswered_fact};
+pub(crate) use super::outgoing::{Letter, Line, Outgoing};
 use super::wait::Pauses;
 use super::{Course, Done};
-use crate::decide::send::{Place, SendIntent, place};
+use crate::decide::send::{Place, place};
 use crate::effect::ask::{AskError, Asked, ask};
 use crate::effect::http::Sent;
 use crate::effect::reach::{Call, CallErrorKind, Reach};
 use crate::exit::outcome_code;
-use crate::facts;
 use crate::failure::{CommandError, Failure};
 use crate::interrupt::Interrupt;
 use crate::note::Note;
 use crate::peer::{Peer, Target};
 use crate::refusal::Refusal;
 use crate::report::send::{
-    AnswerReport, InterfaceReport, PartReport, RequestReport, ResponseReport, SendReport, outgoing,
-    state_of,
+    AnswerReport, PartReport, ResponseReport, SendReport, outgoing, state_of,
 };
 use crate::run::Missive;
 use crate::wire::answer::{Fault, Reading};
@@ -36,7 +35,6 @@ use crate::wire::json::JsonText;
 use crate::wire::message::{Part, SendMessage};
 use crate::wire::negotiate::Choice;
 use crate::wire::request::{Operation, Request, build};
-use crate::wire::text::excerpt;
 use crate::wire::version::Binding;
 
 /// How many violations of one answer are told to the user.
@@ -120,74 +118,12 @@ impl Send {
         }
     }
 
-    fn part_reports(&self) -> Vec<PartReport> {
+    pub(crate) fn part_reports(&self) -> Vec<PartReport> {
         let parts = self.parts.iter();
         parts
             .map(|part| outgoing(&part.part, &part.source, part.bytes))
             .collect()
     }
-}
-
-/// An interface as a call needs it: the choice, and how the log keeps it.
-#[derive(Clone, Debug)]
-pub(crate) struct Line {
-    /// The interface.
-    pub(crate) choice: Choice,
-    /// Its address as the log keeps it.
-    pub(crate) url: BareUrl,
-    /// The version as the log keeps it.
-    pub(crate) version: Version,
-    /// The tenant as the log keeps it and people see it.
-    pub(crate) tenant: Option<String>,
-}
-
-impl Line {
-    pub(crate) fn new(choice: Choice, redactor: &Redactor) -> Result<Self, Refusal> {
-        let address = || Refusal::Address {
-            url: excerpt(&redactor.clean(choice.url.split('?').next().unwrap_or_default())),
-        };
-        let parsed = url::Url::parse(&choice.url).map_err(|_| address())?;
-        Ok(Self {
-            url: facts::address(redactor, &parsed).ok_or_else(address)?,
-            version: facts::version(choice.protocol_version).ok_or_else(address)?,
-            tenant: choice
-                .tenant
-                .as_deref()
-                .map(|tenant| redactor.clean(tenant)),
-            choice,
-        })
-    }
-
-    /// Says in the trace which one it is.
-    pub(crate) fn tell(&self) {
-        let (binding, source) = (self.choice.binding.name(), self.choice.source.name());
-        tracing::info!(binding, url = %self.url, version = %self.version, source, "interface chosen");
-    }
-
-    pub(crate) fn report(&self) -> InterfaceReport {
-        InterfaceReport {
-            binding: self.choice.binding.name(),
-            url: self.url.to_string(),
-            protocol_version: self.version.to_string(),
-            tenant: self.tenant.clone(),
-            source: self.choice.source.name(),
-        }
-    }
-}
-
-/// A message that is about to leave.
-#[derive(Debug)]
-pub(crate) struct Outgoing<'a> {
-    pub(crate) peer: &'a Peer,
-    pub(crate) message_id: &'a MessageId,
-    pub(crate) place: &'a Place,
-    pub(crate) line: Line,
-    pub(crate) operation: Operation,
-    pub(crate) request: Request,
-    pub(crate) request_id: String,
-    pub(crate) parts: usize,
-    pub(crate) attempt: u32,
-    pub(crate) check_task: bool,
 }
 
 /// An answer that can be used.
@@ -229,40 +165,38 @@ impl<L: Log> Missive<L> {
         command: &Send,
         interrupt: &mut Interrupt,
     ) -> Result<Done<SendReport>, CommandError> {
-        let peer = self.peer(&command.target)?;
-        if command.parts.is_empty() {
-            return Err(Refusal::NoParts.into());
-        }
-        let context = command.context.as_deref();
-        let place = place(&self.views(), &peer, context, command.task.as_ref())?;
-        let message_id = match &command.message_id {
-            Some(id) => id.clone(),
-            None => self.new_message_id()?,
-        };
-        let message = command.message(&message_id, &place);
+        let letter = self.letter(command)?;
         let mut course = Course::new(self.ids().operation());
+        let only = command.binding;
+        let chosen = self
+            .choose(&mut course, &letter.peer, only, Want::Usable, interrupt)
+            .await?;
+        self.send_by(&mut course, chosen, &letter, command, interrupt)
+            .await
+    }
+
+    /// The same, once the interface is chosen.
+    pub(crate) async fn send_by(
+        &self,
+        course: &mut Course,
+        chosen: Chosen,
+        letter: &Letter,
+        command: &Send,
+        interrupt: &mut Interrupt,
+    ) -> Result<Done<SendReport>, CommandError> {
+        let peer = &letter.peer;
+        let operation = Operation::SendMessage(letter.message.clone());
+        let once =
+            async |course: &mut Course, outgoing: &Outgoing<'_>, interrupt: &mut Interrupt| {
+                self.attempt_once(course, outgoing, interrupt).await
+            };
         let (line, answered) = self
-            .deliver(
-                &mut course,
-                &peer,
-                &place,
-                &message_id,
-                message,
-                command,
-                interrupt,
-            )
+            .deliver(course, chosen, letter, &operation, interrupt, once)
             .await?;
         let (reading, exit) = if command.wait {
             let pauses = Pauses::default();
-            self.wait(
-                &mut course,
-                &peer,
-                &line,
-                answered.reading,
-                pauses,
-                interrupt,
-            )
-            .await?
+            self.wait(course, peer, &line, answered.reading, pauses, interrupt)
+                .await?
         } else {
             let exit = outcome_code(state_of(&answered.reading));
             (answered.reading, exit)
@@ -270,14 +204,9 @@ impl<L: Log> Missive<L> {
         self.settle();
         let report = SendReport {
             operation_id: course.operation.to_string(),
-            agent: name_of(&peer),
+            agent: name_of(peer),
             interface: line.report(),
-            request: RequestReport {
-                message_id: message_id.to_string(),
-                context_id: place.context.as_ref().map(ContextId::to_string),
-                task_id: place.task.as_ref().map(TaskId::to_string),
-                parts: command.part_reports(),
-            },
+            request: letter.report(command),
             response: ResponseReport {
                 shape: shape_of(&reading).as_str(),
             },
@@ -285,6 +214,27 @@ impl<L: Log> Missive<L> {
             sequence: course.newest.0,
         };
         Ok(Done { report, exit })
+    }
+
+    /// Whom a message is for, what it belongs to, and the message itself.
+    pub(crate) fn letter(&self, command: &Send) -> Result<Letter, CommandError> {
+        let peer = self.peer(&command.target)?;
+        if command.parts.is_empty() {
+            return Err(Refusal::NoParts.into());
+        }
+        let context = command.context.as_deref();
+        let place = place(&self.views(), &peer, context, command.task.as_ref())?;
+        let id = match &command.message_id {
+            Some(id) => id.clone(),
+            None => self.new_message_id()?,
+        };
+        Ok(Letter {
+            message: command.message(&id, &place),
+            only: command.binding,
+            peer,
+            place,
+            id,
+        })
     }
 
     fn new_message_id(&self) -> Result<MessageId, CommandError> {
@@ -296,49 +246,41 @@ impl<L: Log> Missive<L> {
         })
     }
 
-    /// Chooses, sends, and sends to another place once if the first one is proven to be gone.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "they are the parts of one message, split to keep `send` readable"
-    )]
-    async fn deliver(
+    /// Sends to the chosen place, and to another place once if the first one is proven to be gone. `once`
+    /// makes one attempt.
+    pub(crate) async fn deliver<T>(
         &self,
         course: &mut Course,
-        peer: &Peer,
-        place: &Place,
-        message_id: &MessageId,
-        message: SendMessage,
-        command: &Send,
+        chosen: Chosen,
+        letter: &Letter,
+        operation: &Operation,
         interrupt: &mut Interrupt,
-    ) -> Result<(Line, Answered), CommandError> {
-        let only = command.binding;
-        let chosen = self
-            .choose(course, peer, only, Want::Usable, interrupt)
-            .await?;
+        once: impl AsyncFn(&mut Course, &Outgoing<'_>, &mut Interrupt) -> Result<T, Unanswered>,
+    ) -> Result<(Line, T), CommandError> {
+        let (peer, only) = (&letter.peer, letter.only);
         let cached = chosen.is_cached();
-        let operation = Operation::SendMessage(message);
         let outgoing = |choice: Choice, attempt: u32| -> Result<Outgoing<'_>, Refusal> {
             let request_id = self.ids().uuid().to_string();
             let extras = self.extras(peer.alias.as_ref());
-            let request = build(&choice, &operation, &extras, &request_id)?;
+            let request = build(&choice, operation, &extras, &request_id)?;
             self.check_size(&request)?;
             Ok(Outgoing {
                 peer,
-                message_id,
-                place,
+                message_id: &letter.id,
+                place: &letter.place,
                 line: Line::new(choice, self.redactor())?,
                 operation: operation.clone(),
                 request,
                 request_id,
-                parts: command.parts.len(),
+                parts: letter.message.parts.len(),
                 attempt,
                 check_task: true,
             })
         };
         let mut first = outgoing(chosen.negotiated.choice, 1)?;
         first.line.tell();
-        self.note_new(place, &first.line);
-        let unanswered = match self.attempt(course, &mut first, interrupt).await {
+        self.note_new(&letter.place, &first.line);
+        let unanswered = match self.attempt(course, &mut first, interrupt, &once).await {
             Ok(answered) => return Ok((first.line, answered)),
             Err(unanswered) => unanswered,
         };
@@ -359,7 +301,7 @@ impl<L: Log> Missive<L> {
         self.note(Note::CardRefreshed);
         let mut second = outgoing(choice, first.attempt.saturating_add(1))?;
         second.line.tell();
-        match self.attempt(course, &mut second, interrupt).await {
+        match self.attempt(course, &mut second, interrupt, &once).await {
             Ok(answered) => Ok((second.line, answered)),
             Err(unanswered) => Err(unanswered.error),
         }
@@ -390,47 +332,35 @@ impl<L: Log> Missive<L> {
 
     /// One request, and one more if a peer of A2A 1.0.0 refused the media type that came after it: then
     /// nobody has read the message, and it goes out again as `application/json` with the same id.
-    pub(crate) async fn attempt(
+    pub(crate) async fn attempt<T>(
         &self,
         course: &mut Course,
         outgoing: &mut Outgoing<'_>,
         interrupt: &mut Interrupt,
-    ) -> Result<Answered, Unanswered> {
-        match self.attempt_once(course, outgoing, interrupt).await {
+        once: &impl AsyncFn(&mut Course, &Outgoing<'_>, &mut Interrupt) -> Result<T, Unanswered>,
+    ) -> Result<T, Unanswered> {
+        match once(course, outgoing, interrupt).await {
             Err(unanswered) if unanswered.media_refused => {
                 if !outgoing.request.make_plain_json() {
                     return Err(unanswered);
                 }
                 outgoing.attempt = outgoing.attempt.saturating_add(1);
                 self.note(Note::PlainJson);
-                self.attempt_once(course, outgoing, interrupt).await
+                once(course, outgoing, interrupt).await
             }
             other => other,
         }
     }
 
     /// One request: intent, effect, outcome.
-    async fn attempt_once(
+    pub(crate) async fn attempt_once(
         &self,
         course: &mut Course,
         outgoing: &Outgoing<'_>,
         interrupt: &mut Interrupt,
     ) -> Result<Answered, Unanswered> {
         let operation = course.operation.clone();
-        let intent = SendIntent {
-            peer: outgoing.peer,
-            operation: &operation,
-            message: outgoing.message_id,
-            place: outgoing.place,
-            choice: &outgoing.line.choice,
-            url: &outgoing.line.url,
-            tenant: outgoing.line.tenant.as_deref(),
-            version: &outgoing.line.version,
-            request: &outgoing.request,
-            parts: outgoing.parts,
-            attempt: outgoing.attempt,
-            check_task: outgoing.check_task,
-        };
+        let intent = outgoing.intent(&operation);
         let links = intent.links();
         let intent = self.intend(course, &intent).await?;
         let attempt = outgoing.attempt;
@@ -509,7 +439,7 @@ impl<L: Log> Missive<L> {
         }
     }
 
-    fn unanswered(
+    pub(crate) fn unanswered(
         &self,
         operation: OperationId,
         bytes: usize,

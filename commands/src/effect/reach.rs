@@ -205,6 +205,14 @@ impl CallError {
         )
     }
 
+    /// An event stream that ended in good order before it said anything.
+    pub(crate) fn ended_empty() -> Self {
+        Self::new(
+            CallErrorKind::AnswerCut,
+            "the event stream ended before its first event",
+        )
+    }
+
     pub(super) fn too_large(bytes_max: usize) -> Self {
         Self::new(
             CallErrorKind::AnswerTooLarge,

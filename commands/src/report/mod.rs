@@ -8,6 +8,7 @@ pub mod context;
 pub mod push;
 pub mod send;
 pub mod task;
+pub mod stream;
 
 use serde_json::value::RawValue;
 

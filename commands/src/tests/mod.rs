@@ -15,6 +15,8 @@ mod recorded;
 mod send;
 mod signatures;
 mod tasks;
+mod streams;
+mod streams_broken;
 mod turns;
 
 use std::collections::BTreeMap;

@@ -1,0 +1,457 @@
+//! One stream, from its first frame to its end.
+//!
+//! Promises: an update is durable before it is shown; updates that come while others are being written
+//! share the next write, and what waits is bounded, so a peer that is faster than the disk has to wait.
+//! A stream of a task that is over is not waited for any longer than it takes to see its last updates.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use missive_log::Log;
+use missive_log::event::facts::{Malformed as Wrong, StreamEnd};
+use missive_log::event::kind::{
+    StreamArtifactUpdate, StreamMalformed, StreamMessage, StreamStatusUpdate, StreamTask,
+};
+use missive_log::event::{Draft, EventKind, Links, MessageId, Seq, TaskId};
+use tokio::time::{Instant, sleep_until};
+
+use super::{Course, Ended, Flow, Show};
+use crate::decide::Moment;
+use crate::decide::outcome::Progress;
+use crate::effect::reach::CallErrorKind;
+use crate::effect::stream::{Incoming, Next};
+use crate::evidence;
+use crate::facts;
+use crate::failure::CommandError;
+use crate::interrupt::Interrupt;
+use crate::note::Note;
+use crate::report::stream::StreamEvent;
+use crate::run::Missive;
+use crate::wire::json::Limits;
+use crate::wire::sse::Frame;
+use crate::wire::stream::{Meaning, read_frame};
+use crate::wire::update::{Update, UpdateKind};
+use crate::wire::version::Binding;
+
+/// The most updates that wait to be written together.
+const WAITING_MAX: usize = 512;
+/// The most bytes of updates that wait to be written together, before one more is taken.
+const WAITING_BYTES_MAX: usize = 8 << 20;
+/// How long a stream is watched after its task ended, or waits for somebody: a peer may tell the rest.
+const LINGER: Duration = Duration::from_millis(300);
+/// The same after a message, which should be all there is.
+const LINGER_MESSAGE: Duration = Duration::from_secs(1);
+/// The most bytes that are kept of what comes before the first event: an error may have no `data:`.
+const PREFACE_BYTES_MAX: usize = 64 << 10;
+/// How many violations of one stream are told to the user.
+const NOTES_MAX: usize = 8;
+
+/// A request whose answer streams.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    /// The place of its intent.
+    pub(crate) intent: Seq,
+    /// Its JSON-RPC id.
+    pub(crate) request_id: String,
+    /// Its binding.
+    pub(crate) binding: Binding,
+    /// Whether it follows a task, and sent no message.
+    pub(crate) subscription: bool,
+    /// How many updates came by it.
+    pub(crate) updates: u64,
+    /// What came before the first event.
+    pub(crate) preface: Vec<u8>,
+}
+
+/// What is to be written.
+struct Item {
+    kind: EventKind,
+    links: Links,
+    data: Option<String>,
+    frame: Option<Vec<u8>>,
+    words: Option<String>,
+    shown: Option<StreamEvent>,
+}
+
+impl Item {
+    fn bytes(&self) -> usize {
+        let data = self.data.as_ref().map_or(0, String::len);
+        data + self.frame.as_ref().map_or(0, Vec::len)
+    }
+}
+
+/// A write that is under way.
+type Writing<'a> =
+    Pin<Box<dyn Future<Output = Result<(Course, Seq, Vec<Item>), CommandError>> + 'a>>;
+
+/// What waits to be written.
+#[derive(Default)]
+struct Waiting {
+    items: Vec<Item>,
+    bytes: usize,
+}
+
+impl Waiting {
+    fn push(&mut self, item: Item) {
+        self.bytes += item.bytes();
+        self.items.push(item);
+    }
+
+    fn is_full(&self) -> bool {
+        self.items.len() >= WAITING_MAX || self.bytes >= WAITING_BYTES_MAX
+    }
+}
+
+impl<L: Log> Missive<L> {
+    /// Follows a stream until it ends, its task is over, or the user has seen enough.
+    pub(super) async fn follow(
+        &self,
+        flow: &mut Flow<'_>,
+        channel: &mut Channel,
+        incoming: &mut Incoming,
+        sink: &mut impl Show,
+        interrupt: &mut Interrupt,
+    ) -> Result<Ended, CommandError> {
+        let intent = channel.intent;
+        let mut waiting = Waiting::default();
+        let mut writing: Option<Writing<'_>> = None;
+        let mut ended = None;
+        let mut over: Option<(StreamEnd, Instant)> = None;
+        loop {
+            if writing.is_none() && !waiting.items.is_empty() {
+                let items = std::mem::take(&mut waiting).items;
+                writing = Some(Box::pin(self.write(flow.course.clone(), intent, items)));
+            }
+            if writing.is_none()
+                && let Some(ended) = ended.take()
+            {
+                return Ok(ended);
+            }
+            let is_writing = writing.is_some();
+            let listens = ended.is_none() && !waiting.is_full();
+            let lingers = over.filter(|_| ended.is_none());
+            tokio::select! {
+                biased;
+                () = interrupt.came(), if ended.is_none() => {
+                    ended = Some(over.map_or(Ended::Detached, |(end, _)| Ended::Over(end)));
+                }
+                written = written(&mut writing), if is_writing => {
+                    writing = None;
+                    let (course, first, items) = written?;
+                    flow.course = course;
+                    show(sink, first, items).await;
+                }
+                next = incoming.next(), if listens => {
+                    let item = match next {
+                        Next::Frame(frame) => match self.read(flow, channel, frame) {
+                            Read::Nothing => None,
+                            Read::Item(item) => Some(*item),
+                            Read::Ended(end) => {
+                                ended = Some(over.map_or(end, |(end, _)| Ended::Over(end)));
+                                None
+                            }
+                        },
+                        other => {
+                            let (item, end) = ending(flow, channel, over.map(|over| over.0), other);
+                            ended = Some(end);
+                            item
+                        }
+                    };
+                    if let Some(item) = item {
+                        waiting.push(item);
+                        over = flow.over().map(|end| (end, until(end, over)));
+                    }
+                }
+                end = lingered(lingers), if lingers.is_some() => ended = Some(Ended::Over(end)),
+            }
+        }
+    }
+
+    /// Writes updates down; gives the place of the first.
+    async fn write(
+        &self,
+        mut course: Course,
+        intent: Seq,
+        items: Vec<Item>,
+    ) -> Result<(Course, Seq, Vec<Item>), CommandError> {
+        let operation = course.operation.clone();
+        let drafts = |moment: &Moment<'_>| -> Vec<Draft> {
+            let draft = |item: &Item| {
+                let frame = item.frame.as_deref();
+                let mut payloads = evidence::of_frame(moment, item.data.as_deref(), frame);
+                payloads.extend(
+                    item.words
+                        .as_deref()
+                        .map(|text| evidence::of_error(moment, text)),
+                );
+                moment.step(
+                    &operation,
+                    Some(intent),
+                    &item.links,
+                    item.kind.clone(),
+                    payloads,
+                )
+            };
+            items.iter().map(draft).collect()
+        };
+        let progress = Progress {
+            operation: &operation,
+            last: course.last,
+            intent,
+            drafts,
+        };
+        let recorded = self.record(&progress).await?;
+        course.last = recorded.last;
+        course.newest = recorded.last;
+        Ok((course, recorded.first, items))
+    }
+
+    /// What a frame comes to.
+    fn read(&self, flow: &mut Flow<'_>, channel: &mut Channel, frame: Frame) -> Read {
+        if let Some(pause) = frame.retry_ms() {
+            flow.pause_asked = Some(Duration::from_millis(pause));
+        }
+        let limits = Limits {
+            bytes_max: self.calls().settings().stream.event_bytes_max,
+            ..Limits::default()
+        };
+        match read_frame(channel.binding, &channel.request_id, &frame, &limits) {
+            Meaning::Nothing => {
+                let room = PREFACE_BYTES_MAX.saturating_sub(channel.preface.len());
+                if flow.picture.updates == 0 && frame.raw().len() <= room {
+                    channel.preface.extend_from_slice(frame.raw());
+                }
+                Read::Nothing
+            }
+            Meaning::Error(error) => Read::Ended(Ended::Error(error)),
+            Meaning::Update(update) => {
+                Read::Item(Box::new(self.update(flow, channel, *update, frame)))
+            }
+            Meaning::Malformed(why) => {
+                let (told, wrong) = (why.to_string(), facts::malformed(&why));
+                self.note_malformed(flow, &told);
+                Read::Item(Box::new(malformed(
+                    flow,
+                    channel,
+                    wrong,
+                    told,
+                    Some(frame.into_raw()),
+                )))
+            }
+        }
+    }
+
+    fn note_malformed(&self, flow: &Flow<'_>, why: &str) {
+        if flow.picture.malformed < NOTES_MAX as u64 {
+            self.note(Note::Malformed(self.redactor().clean(why)));
+        }
+    }
+
+    /// An update as it is written and shown.
+    fn update(
+        &self,
+        flow: &mut Flow<'_>,
+        channel: &mut Channel,
+        mut update: Update,
+        frame: Frame,
+    ) -> Item {
+        let known = flow.picture.task_id().map(str::to_owned);
+        let told = update.task_id().map(str::to_owned).or(known);
+        let task = told.and_then(|id| TaskId::new(&id).ok());
+        if task.is_none() && !matches!(update.kind, UpdateKind::Message(_)) {
+            let why = "the update does not say which task it is about".to_owned();
+            self.note_malformed(flow, &why);
+            let raw = Some(frame.into_raw());
+            return malformed(flow, channel, Wrong::MissingField, why, raw);
+        }
+        let mut shown = flow.picture.take(&mut update);
+        if std::mem::take(&mut flow.begins_here) {
+            flow.begun_in = flow.picture.state().filter(|state| state.is_interrupted());
+        } else if flow.picture.state() != flow.begun_in {
+            flow.begun_in = None;
+        }
+        channel.updates += 1;
+        for violation in update.odd.as_slice() {
+            if flow.noted < NOTES_MAX {
+                flow.noted += 1;
+                self.note(Note::Violation(
+                    self.redactor().clean(&violation.to_string()),
+                ));
+            }
+        }
+        let number = channel.updates;
+        let violations = facts::violations(&update.odd);
+        let context = facts::context(update.context_id());
+        let links = Links {
+            agent: flow.links.agent.clone(),
+            context: context.or_else(|| facts::context(flow.picture.context_id())),
+            task: task.clone(),
+        };
+        let kind = match (&update.kind, task) {
+            (UpdateKind::Task(task), _) => facts::task(task).map(|task| {
+                EventKind::StreamTask(StreamTask {
+                    update: number,
+                    task,
+                    violations,
+                })
+            }),
+            (UpdateKind::Message(message), _) => {
+                let id = message.message_id.as_deref();
+                Some(EventKind::StreamMessage(StreamMessage {
+                    update: number,
+                    message: id.and_then(|id| MessageId::new(id).ok()),
+                    violations,
+                }))
+            }
+            (UpdateKind::Status(status), Some(task)) => {
+                Some(EventKind::StreamStatusUpdate(StreamStatusUpdate {
+                    update: number,
+                    status: facts::status(task, status),
+                    violations,
+                }))
+            }
+            (UpdateKind::Artifact(chunk), Some(task)) => facts::chunk(task, chunk).map(|chunk| {
+                EventKind::StreamArtifactUpdate(StreamArtifactUpdate {
+                    update: number,
+                    chunk,
+                    violations,
+                })
+            }),
+            (UpdateKind::Status(_) | UpdateKind::Artifact(_), None) => None,
+        };
+        let data = frame
+            .data()
+            .ok()
+            .flatten()
+            .map(std::borrow::Cow::into_owned);
+        let beside = data
+            .as_deref()
+            .is_none_or(|data| !is_plain(frame.raw(), data));
+        let Some(kind) = kind else {
+            // A task, or an artifact, under an id that nobody can keep.
+            let why = "the update has no id that can be kept".to_owned();
+            return malformed(
+                flow,
+                channel,
+                Wrong::MissingField,
+                why,
+                Some(frame.into_raw()),
+            );
+        };
+        shown.context_id = links.context.as_ref().map(ToString::to_string);
+        Item {
+            kind,
+            links,
+            data,
+            frame: beside.then(|| frame.into_raw()),
+            words: None,
+            shown: Some(shown),
+        }
+    }
+}
+
+/// What a frame comes to.
+enum Read {
+    Nothing,
+    Item(Box<Item>),
+    Ended(Ended),
+}
+
+/// Whether a frame is one `data` line and nothing else, whatever its line ends: its data say it all.
+fn is_plain(raw: &[u8], data: &str) -> bool {
+    let raw = raw.strip_prefix(b"\n").unwrap_or(raw);
+    let Some(rest) = raw.strip_prefix(b"data:") else {
+        return false;
+    };
+    let rest = rest.strip_prefix(b" ").unwrap_or(rest);
+    let Some(ends) = rest.strip_prefix(data.as_bytes()) else {
+        return false;
+    };
+    ends.iter().all(|byte| matches!(byte, b'\r' | b'\n'))
+}
+
+fn malformed(
+    flow: &mut Flow<'_>,
+    channel: &mut Channel,
+    why: Wrong,
+    words: String,
+    frame: Option<Vec<u8>>,
+) -> Item {
+    flow.picture.malformed += 1;
+    channel.updates += 1;
+    Item {
+        kind: EventKind::StreamMalformed(StreamMalformed {
+            update: channel.updates,
+            why,
+        }),
+        links: flow.links.clone(),
+        data: None,
+        frame,
+        words: Some(words),
+        shown: None,
+    }
+}
+
+/// How a stream ends that brings no further frame, and what is still to be written of it.
+fn ending(
+    flow: &mut Flow<'_>,
+    channel: &mut Channel,
+    over: Option<StreamEnd>,
+    next: Next,
+) -> (Option<Item>, Ended) {
+    match (next, over) {
+        (Next::TooLarge(error), _) => {
+            let words = error.to_string();
+            let item = malformed(flow, channel, Wrong::TooLarge, words.clone(), None);
+            (Some(item), Ended::TooLarge(words))
+        }
+        // Whatever happens to the connection of a task that is over.
+        (_, Some(end)) => (None, Ended::Over(end)),
+        (Next::End(rest), None) => (None, Ended::Early(rest)),
+        (Next::Cut(error), None) if error.kind == CallErrorKind::TotalTimeout => {
+            (None, Ended::OutOfTime(error))
+        }
+        (Next::Cut(error), None) => (None, Ended::Broken(error)),
+        (Next::Frame(_), None) => (None, Ended::Early(Vec::new())),
+    }
+}
+
+/// Until when a stream is watched that is over in this way.
+fn until(end: StreamEnd, before: Option<(StreamEnd, Instant)>) -> Instant {
+    match before {
+        // A message may be followed by more of them; a task is over only once.
+        Some((known, at)) if known == end && end != StreamEnd::Message => at,
+        _ if end == StreamEnd::Message => Instant::now() + LINGER_MESSAGE,
+        _ => Instant::now() + LINGER,
+    }
+}
+
+async fn lingered(over: Option<(StreamEnd, Instant)>) -> StreamEnd {
+    match over {
+        Some((end, at)) => {
+            sleep_until(at).await;
+            end
+        }
+        None => std::future::pending().await,
+    }
+}
+
+async fn written(
+    writing: &mut Option<Writing<'_>>,
+) -> Result<(Course, Seq, Vec<Item>), CommandError> {
+    match writing {
+        Some(writing) => writing.await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Shows what is durable now.
+async fn show(sink: &mut impl Show, first: Seq, items: Vec<Item>) {
+    for (place, item) in (first.0..).zip(items) {
+        if let Some(mut shown) = item.shown {
+            shown.sequence = place;
+            sink.show(shown).await;
+        }
+    }
+}

@@ -1,0 +1,609 @@
+//! What comes after the end of a stream that was none: subscribing again, and asking at last.
+
+use std::time::Duration;
+
+use missive_log::event::facts::{StreamEnd, TaskState as State};
+use missive_log::event::{Draft, EventKind};
+use missive_log::{Log, Role};
+use missive_projections::{Filter, KindPattern};
+use tokio::time::sleep;
+
+use super::super::call::Call;
+use super::super::stored::event_at;
+use super::close::links_of;
+use super::follow::Channel;
+use super::picture::event_of_answer;
+use super::{Begun, Ended, Flow, Show};
+use crate::decide::Moment;
+use crate::decide::subscribe::SubscribeIntent;
+use crate::effect::ask::AskError;
+use crate::effect::reach::CallError;
+use crate::evidence;
+use crate::exit::{Exit, outcome_code};
+use crate::facts;
+use crate::failure::{CommandError, Failure};
+use crate::interrupt::Interrupt;
+use crate::note::Note;
+use crate::refusal::Refusal;
+use crate::run::Missive;
+use crate::wire::answer::{Answer, Fault, Reading, Reply};
+use crate::wire::error::{ErrorKind, PeerError};
+use crate::wire::headers::Headers;
+use crate::wire::json::Limits;
+use crate::wire::message::SendMessage;
+use crate::wire::request::{Operation, Verb, build};
+use crate::wire::stream::read_whole;
+use crate::wire::version::Binding;
+
+/// The pause before the first resumption; each further one doubles it.
+const PAUSE_MIN: Duration = Duration::from_millis(100);
+/// The longest pause before a resumption, whatever the peer wishes.
+const PAUSE_MAX: Duration = Duration::from_secs(10);
+
+/// What a subscription came to.
+enum Subscribed {
+    /// A stream, which ended in this way; it is recorded.
+    Ended(Ended),
+    /// The peer says that there is nothing to follow: the task may be over.
+    Nothing,
+    /// The peer cannot do it.
+    Cannot,
+    /// It could not be reached.
+    Failed(Failure),
+    /// The user interrupted.
+    Interrupted,
+}
+
+impl<L: Log> Missive<L> {
+    /// Everything after the beginning of a stream, up to how the command ends.
+    pub(crate) async fn carry(
+        &self,
+        flow: &mut Flow<'_>,
+        channel: Channel,
+        begun: Begun,
+        sink: &mut impl Show,
+        interrupt: &mut Interrupt,
+    ) -> Result<Exit, CommandError> {
+        let ended = self.take_in(flow, channel, begun, sink, interrupt).await?;
+        self.go_on(flow, ended, sink, interrupt).await
+    }
+
+    /// The first subscription that the user asked for, and everything after it.
+    pub(super) async fn subscribe_first(
+        &self,
+        flow: &mut Flow<'_>,
+        sink: &mut impl Show,
+        interrupt: &mut Interrupt,
+    ) -> Result<Exit, CommandError> {
+        match self.subscribe_once(flow, 0, sink, interrupt).await? {
+            Subscribed::Ended(ended) => self.go_on(flow, ended, sink, interrupt).await,
+            Subscribed::Nothing | Subscribed::Cannot => self.poll(flow, sink, interrupt).await,
+            Subscribed::Failed(failure) => Err(failure.into()),
+            Subscribed::Interrupted => Ok(Exit::Interrupted),
+        }
+    }
+
+    /// Takes in what a request for a stream is answered with, and records how that ended.
+    async fn take_in(
+        &self,
+        flow: &mut Flow<'_>,
+        mut channel: Channel,
+        begun: Begun,
+        sink: &mut impl Show,
+        interrupt: &mut Interrupt,
+    ) -> Result<Ended, CommandError> {
+        let mut incoming = match begun {
+            Begun::Stream(incoming) => incoming,
+            Begun::Answer(reading, call) => {
+                let head = match call.reach {
+                    crate::effect::reach::Reach::Answered(answer) => answer,
+                    _ => Answer::default(),
+                };
+                self.note(Note::NotStreamed);
+                return self.whole(flow, channel, &reading, &head, sink).await;
+            }
+            Begun::Refused(..) | Begun::Interrupted(_) => {
+                return Err(Failure::Internal {
+                    what: "a stream that never began is followed",
+                }
+                .into());
+            }
+        };
+        let ended = self
+            .follow(flow, &mut channel, &mut incoming, sink, interrupt)
+            .await?;
+        let ended = match ended {
+            Ended::Early(rest) if channel.updates == 0 => {
+                let mut body = std::mem::take(&mut channel.preface);
+                body.extend_from_slice(&rest);
+                match whole_answer(&channel, &body) {
+                    Some(Ok(reading)) => {
+                        let head = Answer {
+                            body,
+                            ..incoming.head.clone()
+                        };
+                        return self.whole(flow, channel, &reading, &head, sink).await;
+                    }
+                    Some(Err(error)) => Ended::Error(error),
+                    None => Ended::Early(body),
+                }
+            }
+            other => other,
+        };
+        let in_doubt = self.close(flow, &channel, &incoming.head, &ended).await?;
+        if in_doubt {
+            let operation = flow.course.operation.clone();
+            return Err(match ended {
+                Ended::Broken(error) | Ended::OutOfTime(error) => {
+                    Failure::InDoubt { operation, error }
+                }
+                Ended::Detached => Failure::Interrupted {
+                    operation,
+                    in_doubt,
+                    task: None,
+                },
+                Ended::Early(_)
+                | Ended::TooLarge(_)
+                | Ended::Over(_)
+                | Ended::Error(_)
+                | Ended::Answer => Failure::InDoubt {
+                    operation,
+                    error: CallError::ended_empty(),
+                },
+            }
+            .into());
+        }
+        Ok(ended)
+    }
+
+    /// Takes in one whole answer where a stream was expected.
+    async fn whole(
+        &self,
+        flow: &mut Flow<'_>,
+        mut channel: Channel,
+        reading: &Reading,
+        head: &Answer,
+        sink: &mut impl Show,
+    ) -> Result<Ended, CommandError> {
+        self.note_violations(reading);
+        flow.picture.answered(reading);
+        channel.updates = 1;
+        let kind = update_of(reading);
+        let links = links_of(flow);
+        let operation = flow.course.operation.clone();
+        let state = flow.picture.state();
+        let intent = channel.intent;
+        let ended = Ended::Answer;
+        self.conclude_with(flow, &channel, |moment: &Moment<'_>| -> Vec<Draft> {
+            let closed = missive_log::event::kind::StreamClosed {
+                end: StreamEnd::Answer,
+                status: Some(head.status),
+                failure: None,
+                error: None,
+                updates: 1,
+                state,
+            };
+            let redactor = moment.redactor;
+            let raw = evidence::of_object(moment.ids, redactor, Role::Frame, &reading.raw);
+            let first = kind
+                .clone()
+                .map(|kind| moment.step(&operation, Some(intent), &links, kind, vec![raw]));
+            let payloads = evidence::of_answer(moment, head);
+            let kind = EventKind::StreamClosed(closed);
+            let last = moment.step(&operation, Some(intent), &links, kind, payloads);
+            first.into_iter().chain([last]).collect()
+        })
+        .await?;
+        flow.end = StreamEnd::Answer.as_str();
+        sink.show(event_of_answer(
+            reading,
+            flow.course.newest.0.saturating_sub(1),
+        ))
+        .await;
+        Ok(ended)
+    }
+
+    /// Records an outcome of several facts, all about the operation.
+    async fn conclude_with(
+        &self,
+        flow: &mut Flow<'_>,
+        channel: &Channel,
+        drafts: impl Fn(&Moment<'_>) -> Vec<Draft>,
+    ) -> Result<(), CommandError> {
+        self.conclude(&mut flow.course, channel.intent, drafts)
+            .await?;
+        flow.course.last = flow.course.newest;
+        Ok(())
+    }
+
+    /// From the end of one stream to how the command ends.
+    async fn go_on(
+        &self,
+        flow: &mut Flow<'_>,
+        first: Ended,
+        sink: &mut impl Show,
+        interrupt: &mut Interrupt,
+    ) -> Result<Exit, CommandError> {
+        let mut ended = first;
+        loop {
+            match ended {
+                Ended::Over(_) => return Ok(outcome_code(flow.picture.state())),
+                Ended::Answer if flow.over().is_some() => {
+                    return Ok(outcome_code(flow.picture.state()));
+                }
+                Ended::Detached => return Ok(Exit::Interrupted),
+                Ended::OutOfTime(_) => return Ok(Exit::Timeout),
+                Ended::TooLarge(why) => return Err(self.lost(flow, why, Exit::Transport)),
+                Ended::Error(error) => {
+                    return self.after_error(flow, *error, sink, interrupt).await;
+                }
+                Ended::Early(_) | Ended::Broken(_) | Ended::Answer => {}
+            }
+            match self.resume(flow, sink, interrupt).await? {
+                Subscribed::Ended(next) => ended = next,
+                Subscribed::Interrupted => return Ok(Exit::Interrupted),
+                Subscribed::Nothing | Subscribed::Cannot | Subscribed::Failed(_) => {
+                    return self.poll(flow, sink, interrupt).await;
+                }
+            }
+        }
+    }
+
+    /// Subscribes again, as often as the configuration allows.
+    async fn resume(
+        &self,
+        flow: &mut Flow<'_>,
+        sink: &mut impl Show,
+        interrupt: &mut Interrupt,
+    ) -> Result<Subscribed, CommandError> {
+        while flow.resumes < self.qos().stream_resumes_max {
+            let doubled = PAUSE_MIN * 2_u32.saturating_pow(flow.resumes.min(16));
+            let asked = flow.pause_asked.unwrap_or_default();
+            let pause = doubled.max(asked).min(PAUSE_MAX);
+            tokio::select! {
+                biased;
+                () = interrupt.came() => return Ok(Subscribed::Interrupted),
+                () = self.time_is_up() => return Ok(Subscribed::Cannot),
+                () = sleep(pause) => {}
+            }
+            flow.resumes += 1;
+            self.note(Note::Resumed);
+            let resume = flow.resumes;
+            match self.subscribe_once(flow, resume, sink, interrupt).await? {
+                Subscribed::Failed(failure) => {
+                    tracing::info!(%failure, "the stream is not resumed")
+                }
+                other => return Ok(other),
+            }
+        }
+        Ok(Subscribed::Cannot)
+    }
+
+    /// One subscription, by the other method of HTTP if the peer does not take the first.
+    async fn subscribe_once(
+        &self,
+        flow: &mut Flow<'_>,
+        resume: u32,
+        sink: &mut impl Show,
+        interrupt: &mut Interrupt,
+    ) -> Result<Subscribed, CommandError> {
+        let verb = match flow.verb {
+            Some(verb) => verb,
+            None => self.verb_of(flow).await?,
+        };
+        let other = match verb {
+            Verb::Get => Verb::Post,
+            Verb::Post | Verb::Delete => Verb::Get,
+        };
+        let mut verbs = vec![verb];
+        if flow.line.choice.binding == Binding::HttpJson {
+            verbs.push(other);
+        }
+        let mut found = Subscribed::Cannot;
+        for verb in verbs {
+            let asked = self
+                .subscribe_by(flow, verb, resume, sink, interrupt)
+                .await?;
+            if !matches!(asked, Subscribed::Cannot) {
+                flow.verb = Some(verb);
+                found = asked;
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    async fn subscribe_by(
+        &self,
+        flow: &mut Flow<'_>,
+        verb: Verb,
+        resume: u32,
+        sink: &mut impl Show,
+        interrupt: &mut Interrupt,
+    ) -> Result<Subscribed, CommandError> {
+        let Some(task) = flow.task() else {
+            return Ok(Subscribed::Cannot);
+        };
+        let operation = Operation::SubscribeToTask {
+            task_id: task.to_string(),
+            verb,
+        };
+        let extras = self.extras(flow.peer.alias.as_ref());
+        let request_id = self.ids().uuid().to_string();
+        let request =
+            build(&flow.line.choice, &operation, &extras, &request_id).map_err(Refusal::from)?;
+        let links = links_of(flow);
+        let id = flow.course.operation.clone();
+        let intent = SubscribeIntent {
+            operation: &id,
+            links: &links,
+            task: &task,
+            line: flow.line,
+            request: &request,
+            resume,
+        };
+        let asked = (&operation, &request, request_id.as_str());
+        let (channel, begun) = self
+            .begin(&mut flow.course, &intent, flow.line, asked, interrupt)
+            .await?;
+        match begun {
+            Begun::Refused(error, call) => {
+                let refused = Some((&error, &*call));
+                self.close_unopened(&mut flow.course, &channel, &links, refused)
+                    .await?;
+                Ok(match &error {
+                    AskError::Fault(Fault::Peer(told)) => match meaning(told) {
+                        Some(known) => known,
+                        None => Subscribed::Failed(self.call_failure(id, error, call.reach)),
+                    },
+                    _ => Subscribed::Failed(self.call_failure(id, error, call.reach)),
+                })
+            }
+            Begun::Interrupted(in_doubt) => {
+                self.close_interrupted(&mut flow.course, &channel, &links, in_doubt)
+                    .await?;
+                Ok(Subscribed::Interrupted)
+            }
+            begun @ (Begun::Stream(_) | Begun::Answer(..)) => {
+                if resume == 0 {
+                    flow.begins_here = true;
+                }
+                let ended = self.take_in(flow, channel, begun, sink, interrupt).await?;
+                Ok(Subscribed::Ended(ended))
+            }
+        }
+    }
+
+    /// The method that this agent last took for a subscription: POST, unless the newest one was a GET.
+    async fn verb_of(&self, flow: &Flow<'_>) -> Result<Verb, CommandError> {
+        let Some(alias) = flow.peer.alias.clone() else {
+            return Ok(Verb::Post);
+        };
+        let filter = Filter {
+            agent: Some(alias),
+            kinds: vec![KindPattern::new("a2a.subscription.requested")],
+            reverse: true,
+            limit: Some(1),
+            ..Filter::default()
+        };
+        let newest = match self.views().select(&filter)?.first() {
+            Some(seq) => event_at(self.log(), *seq).await?,
+            None => None,
+        };
+        // A GET has no body, and JSON-RPC has always one.
+        let was_get = newest.is_some_and(|event| {
+            let mut payloads = event.payloads.iter();
+            !payloads.any(|payload| payload.role == Role::Request)
+        });
+        Ok(if was_get { Verb::Get } else { Verb::Post })
+    }
+
+    /// After an error in the middle of a stream nobody knows how its task stands: it is asked for once.
+    async fn after_error(
+        &self,
+        flow: &mut Flow<'_>,
+        error: PeerError,
+        sink: &mut impl Show,
+        interrupt: &mut Interrupt,
+    ) -> Result<Exit, CommandError> {
+        let operation = flow.course.operation.clone();
+        let error = self.clean(&error);
+        let failed = Failure::Peer {
+            operation,
+            error: Box::new(error.clone()),
+        };
+        if flow.task().is_none() {
+            return Err(failed.into());
+        }
+        match self.look(flow, interrupt).await {
+            Ok(reading) => {
+                flow.picture.replace(&reading);
+                let over = flow.over();
+                self.show_answer(flow, &reading, sink).await;
+                if over.is_some() {
+                    self.note(Note::StreamError(error.to_string()));
+                    flow.end = "polled";
+                    return Ok(outcome_code(flow.picture.state()));
+                }
+                Err(self.lost(flow, error.to_string(), error.kind.exit()))
+            }
+            Err(CommandError::Failed(Failure::Interrupted { .. })) => Ok(Exit::Interrupted),
+            Err(_) => Err(self.lost(flow, error.to_string(), error.kind.exit())),
+        }
+    }
+
+    /// Asks for the task until it is over.
+    pub(super) async fn poll(
+        &self,
+        flow: &mut Flow<'_>,
+        sink: &mut impl Show,
+        interrupt: &mut Interrupt,
+    ) -> Result<Exit, CommandError> {
+        flow.end = "polled";
+        let first = match self.look(flow, interrupt).await {
+            Ok(reading) => reading,
+            Err(CommandError::Failed(Failure::Interrupted { .. })) => return Ok(Exit::Interrupted),
+            Err(error) if flow.picture.updates == 0 => return Err(error),
+            Err(error) => {
+                let exit = match error.exit() {
+                    Exit::Timeout => return Ok(Exit::Timeout),
+                    _ => Exit::Unknown,
+                };
+                return Err(self.lost(flow, error.to_string(), exit));
+            }
+        };
+        let mut course = flow.course.clone();
+        let waited = self
+            .wait(&mut course, flow.peer, flow.line, first, interrupt)
+            .await;
+        flow.course = course;
+        match waited {
+            Ok((reading, exit)) => {
+                flow.picture.replace(&reading);
+                self.show_answer(flow, &reading, sink).await;
+                Ok(exit)
+            }
+            Err(error) => Err(self.lost(flow, error.to_string(), Exit::Unknown)),
+        }
+    }
+
+    /// Asks for the task once.
+    async fn look(
+        &self,
+        flow: &mut Flow<'_>,
+        interrupt: &mut Interrupt,
+    ) -> Result<Reading, CommandError> {
+        let task_id = flow.picture.task_id().unwrap_or_default().to_owned();
+        let links = links_of(flow);
+        let call = Call {
+            agent: flow.peer.alias.as_ref(),
+            line: flow.line,
+            operation: Operation::GetTask {
+                task_id,
+                history_length: None,
+            },
+            links,
+            known: None,
+            abandoned: None,
+        };
+        self.call(&mut flow.course, call, interrupt).await
+    }
+
+    async fn show_answer(&self, flow: &Flow<'_>, reading: &Reading, sink: &mut impl Show) {
+        sink.show(event_of_answer(reading, flow.course.newest.0))
+            .await;
+    }
+
+    /// The end of a command whose task goes on, and nobody can say how.
+    fn lost(&self, flow: &Flow<'_>, why: String, exit: Exit) -> CommandError {
+        let state = flow.picture.state().map_or("unknown", State::as_str);
+        Failure::StreamLost {
+            operation: flow.course.operation.clone(),
+            task: flow.task(),
+            state,
+            why,
+            exit,
+        }
+        .into()
+    }
+
+    /// Cancels the task, whatever the user does meanwhile; a second interruption ends the process.
+    pub(super) async fn cancel_now(&self, flow: &mut Flow<'_>) -> Option<String> {
+        let task = flow.task()?;
+        let call = Call {
+            agent: flow.peer.alias.as_ref(),
+            line: flow.line,
+            operation: Operation::CancelTask {
+                task_id: task.to_string(),
+            },
+            links: links_of(flow),
+            known: None,
+            abandoned: None,
+        };
+        let mut never = Interrupt::never();
+        Some(match self.call(&mut flow.course, call, &mut never).await {
+            Ok(reading) => {
+                flow.picture.replace(&reading);
+                flow.picture
+                    .state()
+                    .map_or("unknown", State::as_str)
+                    .to_owned()
+            }
+            Err(error) => error.to_string(),
+        })
+    }
+}
+
+/// What an error says of a subscription; `None` if it may pass.
+fn meaning(error: &PeerError) -> Option<Subscribed> {
+    match error.kind {
+        // The first of them is what A2A asks for (section 3.1.6), the second what others send.
+        ErrorKind::UnsupportedOperation | ErrorKind::TaskNotFound => Some(Subscribed::Nothing),
+        ErrorKind::MethodNotFound => Some(Subscribed::Cannot),
+        _ if matches!(error.status, 404 | 405 | 501) => Some(Subscribed::Cannot),
+        _ => None,
+    }
+}
+
+/// Reads bytes that came where an event stream was announced, and are none: an error, or an answer.
+fn whole_answer(channel: &Channel, body: &[u8]) -> Option<Result<Reading, Box<PeerError>>> {
+    let headers: Headers = [("content-type", "application/json")].into_iter().collect();
+    let answer = Answer {
+        status: 200,
+        headers,
+        body: body.to_vec(),
+    };
+    let operation = if channel.subscription {
+        Operation::SubscribeToTask {
+            task_id: String::new(),
+            verb: Verb::Post,
+        }
+    } else {
+        Operation::SendStreamingMessage(SendMessage::default())
+    };
+    let (binding, id) = (channel.binding, &channel.request_id);
+    match read_whole(binding, &operation, id, &answer, &Limits::default()) {
+        Ok(reading) => Some(Ok(reading)),
+        Err(Fault::Peer(error)) => Some(Err(error)),
+        Err(Fault::Broken { .. }) => {
+            // Whatever its envelope is worth, an error says more than nothing.
+            let document = crate::wire::json::Document::read(body, &Limits::default()).ok()?;
+            let error = document
+                .value()
+                .get("error")
+                .filter(|error| error.is_object());
+            error.map(|_| {
+                let none = Headers::default();
+                Err(Box::new(crate::wire::error::read_error(
+                    200,
+                    &none,
+                    body,
+                    &Limits::default(),
+                )))
+            })
+        }
+    }
+}
+
+/// One whole answer as an update.
+fn update_of(reading: &Reading) -> Option<EventKind> {
+    use missive_log::event::MessageId;
+    use missive_log::event::kind::{StreamMessage, StreamTask};
+    let violations = facts::violations(&reading.odd);
+    match &reading.reply {
+        Reply::Task(task) => Some(EventKind::StreamTask(StreamTask {
+            update: 1,
+            task: facts::task(task)?,
+            violations,
+        })),
+        Reply::Message(message) => Some(EventKind::StreamMessage(StreamMessage {
+            update: 1,
+            message: message
+                .message_id
+                .as_deref()
+                .and_then(|id| MessageId::new(id).ok()),
+            violations,
+        })),
+        Reply::Tasks { .. } | Reply::Push(_) => None,
+    }
+}
