@@ -78,6 +78,19 @@ A file that comes back is shown by its name. Its bytes are in the task that the 
   missive task get t-1 --json | jq -r '.data.task.raw.artifacts[0].parts[0].raw' | base64 -d > FILE")]
     Send(Box<send::Send>),
 
+    /// Send a message to an agent and print its updates as they come
+    #[command(after_help = "Examples:
+  missive stream writer 'A short story about the sea'
+  missive stream builder 'Run the tests' --cancel-on-interrupt
+  missive stream planner 'Plan the week' --ndjson | jq -r 'select(.kind == \"stream_event\").data.state'
+
+The text goes to stdout as it arrives; what happens to the task is told on stderr. Ctrl-C detaches: the task
+goes on at the agent, and `missive task subscribe` follows it again. A stream that breaks is resumed.
+
+Exit codes: those of `missive send`; 86 also if the stream broke and nobody can say how the task goes on;
+130 if it was interrupted.")]
+    Stream(Box<send::Stream>),
+
     /// Find out what became of an operation that a crash or a cut connection left in doubt
     #[command(after_help = "Examples:
   missive doctor
@@ -234,6 +247,7 @@ impl Command {
         match self {
             Self::Agent(_) => "agent",
             Self::Send(_) => "send",
+            Self::Stream(_) => "stream",
             Self::Retry(_) => "retry",
             Self::Task(_) => "task",
             Self::Context(_) => "context",
@@ -410,7 +424,7 @@ mod tests {
             source,
             media_type: media_type.map(str::to_owned),
         });
-        assert_eq!(send.parts.0, expected);
+        assert_eq!(send.message.parts.0, expected);
     }
 
     #[test]
@@ -421,7 +435,7 @@ mod tests {
             panic!("not a send")
         };
         assert_eq!(
-            send.parts.0.first().unwrap().source,
+            send.message.parts.0.first().unwrap().source,
             Source::Message("--header".to_owned())
         );
     }

@@ -9,9 +9,9 @@ use missive_commands::wire::version::Binding;
 use missive_log::event::{MessageId, OperationId, TaskId};
 use std::path::PathBuf;
 
-/// `send`.
+/// A message and where it goes, for every command that sends one.
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct Send {
+pub(crate) struct Message {
     /// A registered alias, or a URL for one-off use
     pub(crate) agent: Target,
 
@@ -43,10 +43,6 @@ pub(crate) struct Send {
     #[arg(long, value_name = "N")]
     pub(crate) history_length: Option<u32>,
 
-    /// Take the task as it is right after it started, without waiting for its end
-    #[arg(long, conflicts_with = "wait")]
-    pub(crate) return_immediately: bool,
-
     /// Use this message id instead of a new one
     #[arg(long, value_name = "ID", value_parser = id::<MessageId>)]
     pub(crate) message_id: Option<MessageId>,
@@ -54,10 +50,38 @@ pub(crate) struct Send {
     /// Use this binding
     #[arg(long, value_parser = binding())]
     pub(crate) binding: Option<Binding>,
+}
+
+/// `send`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Send {
+    /// The message.
+    #[command(flatten)]
+    pub(crate) message: Message,
+
+    /// Take the task as it is right after it started, without waiting for its end
+    #[arg(long, conflicts_with = "wait")]
+    pub(crate) return_immediately: bool,
 
     /// Ask for the task until it ends, or needs input or authentication
     #[arg(long)]
     pub(crate) wait: bool,
+}
+
+/// `stream`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Stream {
+    /// The message.
+    #[command(flatten)]
+    pub(crate) message: Message,
+
+    /// Ask for a stream although the agent's card offers none
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    /// Cancel the task on Ctrl-C, instead of leaving it at work
+    #[arg(long)]
+    pub(crate) cancel_on_interrupt: bool,
 }
 
 /// `retry`.

@@ -3,6 +3,7 @@
 use super::value::{self, Target};
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use missive_commands::task::list::SOURCES;
+use missive_commands::wire::version::Binding;
 use missive_log::Timestamp;
 use missive_log::event::facts::TaskState;
 use missive_log::event::{ArtifactId, TaskId};
@@ -37,6 +38,15 @@ With --remote the filters are the agent's, in its order, and what it shows goes 
 Exit codes: 0 completed, 80 failed, 81 canceled, 82 the time ran out, 83 input required, 84 auth required,
 85 rejected. With --local nobody is asked: something else must record what happens, such as a webhook.")]
     Wait(Wait),
+
+    /// Follow a task that goes on: its updates as they come, after a snapshot of it
+    #[command(after_help = "Examples:
+  missive task subscribe t-1
+  missive task subscribe t-1 --agent planner --ndjson
+
+The text goes to stdout as it arrives; what happens to the task is told on stderr. It ends with the task, when
+the task begins to need input or authentication, or on Ctrl-C, with the exit codes of `missive stream`.")]
+    Subscribe(Subscribe),
 
     /// Ask the agent to cancel a task, and show the state that came back
     #[command(after_help = "Examples:
@@ -230,6 +240,22 @@ pub(crate) struct Wait {
     /// Ask nobody: wait until the log says so
     #[arg(long)]
     pub(crate) local: bool,
+}
+
+/// `task subscribe`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Subscribe {
+    /// The task's id
+    #[arg(value_name = "ID", value_parser = value::id::<TaskId>)]
+    pub(crate) task: TaskId,
+
+    /// The agent that the task belongs to, where several use the same id or the log knows none
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) agent: Option<Target>,
+
+    /// Use this binding
+    #[arg(long, value_parser = value::binding())]
+    pub(crate) binding: Option<Binding>,
 }
 
 /// `task cancel`.

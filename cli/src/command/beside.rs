@@ -48,6 +48,9 @@ impl Beside {
         if let Some(message) = whole.raw(&["status", "message"]) {
             found.add(message, "status.message.parts");
         }
+        if let Some(artifact) = whole.raw(&["artifact"]) {
+            found.add(artifact, "artifact.parts");
+        }
         found.add(whole.text(), "parts");
         found
     }

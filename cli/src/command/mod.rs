@@ -15,6 +15,7 @@ mod projection;
 mod push;
 mod retry;
 mod send;
+mod stream;
 mod task;
 mod webhook;
 
@@ -140,6 +141,7 @@ async fn dispatch(
         Command::Log(command) => log::run(command, setting, output).await,
         Command::Agent(command) => agent::run(command, setting, output).await,
         Command::Send(command) => send::run(command, setting, output).await,
+        Command::Stream(command) => stream::run(command, setting, output).await,
         Command::Retry(command) => retry::run(command, setting, output).await,
         Command::Projection(command) => projection::run(command, setting, output).await,
         Command::Logs(command) => logs::run(command, setting, output).await,

@@ -49,6 +49,7 @@ pub(super) fn check(cli: &Cli, setting: &Setting<'_>) -> Result<(), Failure> {
         )
         | Command::Context(Context::Create(_))
         | Command::Send(_)
+        | Command::Stream(_)
         | Command::Push(_)
         | Command::Webhook(_)
         | Command::Doctor(_)

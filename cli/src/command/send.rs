@@ -5,7 +5,7 @@
 
 use super::beside::Beside;
 use super::{Setting, acting};
-use crate::args::send::Send as Arguments;
+use crate::args::send::{Message, Send as Arguments};
 use crate::args::value::Pair;
 use crate::failure::Failure;
 use crate::input;
@@ -24,8 +24,12 @@ pub(super) async fn run(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let bytes_max = setting.config.qos_of(&setting.profile).request_bytes_max;
-    let inputs = input::read(&arguments.parts, bytes_max, std::io::stdin().lock())?;
-    let command = command(arguments, inputs)?;
+    let inputs = input::read(&arguments.message.parts, bytes_max, std::io::stdin().lock())?;
+    let command = Send {
+        return_immediately: arguments.return_immediately,
+        wait: arguments.wait,
+        ..command(&arguments.message, inputs)?
+    };
     let session = acting::session_for(&command.target, setting).await?;
     session
         .used(async |session| perform(&command, setting, session, output).await)
@@ -50,14 +54,19 @@ async fn perform(
     let report = &done.report;
     remark(output, &report.agent, &report.answer, done.exit);
     tell_files(output, &report.answer, report.sequence);
-    if command.parts.iter().any(|part| part.source == "file") {
-        output.note("note: --file sent the address of the file; --file-bytes sends its content");
-    }
+    remark_addresses(output, command);
     Ok(wish.exit(done.exit))
 }
 
+/// What people may not expect of `--file`.
+pub(super) fn remark_addresses(output: &Output, command: &Send) {
+    if command.parts.iter().any(|part| part.source == "file") {
+        output.note("note: --file sent the address of the file; --file-bytes sends its content");
+    }
+}
+
 /// What the arguments ask for.
-fn command(arguments: &Arguments, inputs: Vec<input::Input>) -> Result<Send, Failure> {
+pub(super) fn command(arguments: &Message, inputs: Vec<input::Input>) -> Result<Send, Failure> {
     let parts = inputs.into_iter().map(|input| SendPart {
         part: input.part,
         source: input.source.to_owned(),
@@ -72,10 +81,10 @@ fn command(arguments: &Arguments, inputs: Vec<input::Input>) -> Result<Send, Fai
         reference_tasks: arguments.reference_task.clone(),
         accepted_output_modes: arguments.accepted_output_mode.clone(),
         history_length: arguments.history_length,
-        return_immediately: arguments.return_immediately,
+        return_immediately: false,
         message_id: arguments.message_id.clone(),
         binding: arguments.binding,
-        wait: arguments.wait,
+        wait: false,
     })
 }
 

@@ -34,6 +34,10 @@ pub(crate) enum Kind {
     AgentRemove,
     /// `send`.
     SendResult,
+    /// One update of `stream` or `task subscribe`.
+    StreamEvent,
+    /// `stream`.
+    StreamResult,
     /// `retry`.
     Retry,
     /// `task get`.
@@ -52,6 +56,8 @@ pub(crate) enum Kind {
     ArtifactSave,
     /// `task artifact export`.
     ArtifactExport,
+    /// `task subscribe`.
+    TaskSubscribe,
     /// `context create`.
     ContextCreate,
     /// `context list`.

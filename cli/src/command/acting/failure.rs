@@ -255,6 +255,7 @@ impl<'a> Told<'a> {
             | Broke::CannotAsk { .. }
             | Broke::Recorded { .. }
             | Broke::TooLargeForPeer { .. }
+            | Broke::StreamLost { .. }
             | Broke::Interrupted { .. }
             | Broke::Superseded { .. }
             | Broke::Contended { .. }
@@ -308,6 +309,16 @@ fn advised(failure: Failure, broke: &Broke, agent: Option<&str>) -> Failure {
             (false, Some(task)) => failure.hint(follow(task.as_str(), agent.unwrap_or_default())),
             (false, None) => failure,
         },
+        Broke::StreamLost { task, why, .. } => {
+            let failure = match task {
+                Some(task) => failure.hint(follow(task.as_str(), agent.unwrap_or_default())),
+                None => failure,
+            };
+            if why.contains("bytes allowed") {
+                return failure.hint("raise `max_stream_event_bytes` in [qos]");
+            }
+            failure
+        }
         Broke::Superseded { operation } => failure.hint(format!(
             "`missive events list --operation {operation}` shows how it ended"
         )),

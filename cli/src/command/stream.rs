@@ -1,0 +1,458 @@
+//! `missive stream` and `missive task subscribe`: updates as they come, and what they came to.
+//!
+//! Machines get one line per update, written at once, and the result at the end; with `--json` the result
+//! alone. People get the text on standard output as it arrives, and what happens to the task on stderr.
+
+use super::beside::Beside;
+use super::send::{command as message, remark, remark_addresses, tell_files};
+use super::task;
+use super::{Setting, acting};
+use crate::args::send::Stream as Arguments;
+use crate::args::task::Subscribe as SubscribeArguments;
+use crate::failure::Failure;
+use crate::input;
+use crate::open::Session;
+use crate::render::escape::Escaper;
+use crate::render::progress::Progress;
+use crate::render::{Kind, Mode, Output, Page, Report};
+use acting::{Told, Wish};
+use missive_commands::report::stream::{StreamEvent, StreamReport};
+use missive_commands::report::task::TaskView;
+use missive_commands::task::{find, view};
+use missive_commands::wire::text::excerpt;
+use missive_commands::{Done, Exit, Show, Stream, Subscribe};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+pub(super) async fn run(
+    arguments: &Arguments,
+    setting: &Setting<'_>,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let bytes_max = setting.config.qos_of(&setting.profile).request_bytes_max;
+    let inputs = input::read(&arguments.message.parts, bytes_max, std::io::stdin().lock())?;
+    let command = Stream {
+        send: message(&arguments.message, inputs)?,
+        force: arguments.force,
+        cancel_on_interrupt: arguments.cancel_on_interrupt,
+    };
+    let session = acting::session_for(&command.send.target, setting).await?;
+    session
+        .used(async |session| stream(&command, setting, session, output).await)
+        .await
+}
+
+async fn stream(
+    command: &Stream,
+    setting: &Setting<'_>,
+    session: &Session,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let target = &command.send.target;
+    let missive = acting::for_requests(setting, session, Some(target))?;
+    let wish = Wish::listen()?;
+    let mut live = Live::begin(output);
+    let streamed = missive
+        .stream(command, &mut live, &mut wish.interrupt())
+        .await;
+    live.end(streamed.as_ref().ok().map(|done| &done.report))
+        .await?;
+    let told = Told::of(setting).about(target).ended_by(wish.ending());
+    let done = acting::concluded(&missive, output, &told, streamed)?;
+    output.report(&Streamed(&done.report)).await?;
+    summary(output, &done);
+    remark_addresses(output, &command.send);
+    Ok(wish.exit(done.exit))
+}
+
+/// `task subscribe`.
+pub(super) async fn subscribe(
+    arguments: &SubscribeArguments,
+    setting: &Setting<'_>,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let session = task::session_for(arguments.agent.as_ref(), setting).await?;
+    session
+        .used(async |session| follow(arguments, setting, session, output).await)
+        .await
+}
+
+async fn follow(
+    arguments: &SubscribeArguments,
+    setting: &Setting<'_>,
+    session: &Session,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let (on, missive) = task::asked(&arguments.task, arguments.agent.as_ref(), setting, session)?;
+    let wish = Wish::listen()?;
+    let known = find(&missive.views(), &on.task, Some(&on.target)).ok();
+    let command = Subscribe {
+        target: on.target.clone(),
+        task: on.task.clone(),
+        context: known.and_then(|task| task.context),
+        binding: arguments.binding,
+    };
+    let mut live = Live::begin(output);
+    let followed = missive
+        .subscribe(&command, &mut live, &mut wish.interrupt())
+        .await;
+    live.end(followed.as_ref().ok().map(|done| &done.report))
+        .await?;
+    let told = Told::of(setting).about(&on.target).ended_by(wish.ending());
+    let done = acting::concluded(&missive, output, &told, followed)?;
+    let views = missive.views();
+    let task = match find(&views, &on.task, Some(&on.target)) {
+        Ok(task) => {
+            let task = view(missive.log(), &views, &task, None).await;
+            Some(task.map_err(|error| told.failure(error))?)
+        }
+        // One that nobody registered may be known under no name.
+        Err(_) => None,
+    };
+    let followed = Followed {
+        task,
+        report: &done.report,
+    };
+    output.report(&followed).await?;
+    summary(output, &done);
+    Ok(wish.exit(done.exit))
+}
+
+/// What people should know beside what they saw.
+fn summary(output: &Output, done: &Done<StreamReport>) {
+    let report = &done.report;
+    let answer = &report.answer;
+    let counted = |number: u64, one: &str, more: &str| match number {
+        1 => format!("1 {one}"),
+        number => format!("{number} {more}"),
+    };
+    if answer.state == Some("completed") {
+        let task = answer.task_id.as_deref().unwrap_or_default();
+        let mut words = format!(
+            "task {task} of {} completed: {}",
+            report.agent,
+            counted(report.updates, "update", "updates")
+        );
+        if report.resumes > 0 {
+            words.push_str(", ");
+            words.push_str(&counted(report.resumes, "resumption", "resumptions"));
+        }
+        output.note(&words);
+    }
+    match &report.canceled {
+        Some(state) if state == "canceled" => {
+            let task = answer.task_id.as_deref().unwrap_or_default();
+            output.note(&format!(
+                "interrupted: task {task} of {} was canceled",
+                report.agent
+            ));
+        }
+        Some(why) => {
+            output.note(&format!("the task was asked to stop: {}", excerpt(why)));
+            remark(output, &report.agent, answer, done.exit);
+        }
+        None => remark(output, &report.agent, answer, done.exit),
+    }
+    if report.text_cut {
+        output.note("note: the text is longer than is held at once; the log has all of it");
+    }
+    tell_files(output, answer, report.sequence);
+}
+
+/// `stream_result`.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Streamed<'a>(&'a StreamReport);
+
+impl Report for Streamed<'_> {
+    fn kind(&self) -> Kind {
+        Kind::StreamResult
+    }
+
+    fn human(&self, _: &mut Page) {
+        // People saw the text as it came.
+    }
+}
+
+/// `task_subscribe`.
+#[derive(Serialize)]
+struct Followed<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<TaskView>,
+    #[serde(flatten)]
+    report: &'a StreamReport,
+}
+
+impl Report for Followed<'_> {
+    fn kind(&self) -> Kind {
+        Kind::TaskSubscribe
+    }
+
+    fn human(&self, _: &mut Page) {
+        // People saw the text as it came.
+    }
+}
+
+/// `stream_event`.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Event<'a>(&'a StreamEvent);
+
+impl Report for Event<'_> {
+    fn kind(&self) -> Kind {
+        Kind::StreamEvent
+    }
+
+    fn human(&self, _: &mut Page) {}
+}
+
+/// What was shown of an artifact.
+#[derive(Default)]
+struct Seen {
+    bytes: usize,
+    /// A digest of those bytes, to see whether a snapshot goes on from them.
+    digest: u64,
+}
+
+impl Seen {
+    fn add(&mut self, text: &str) {
+        self.bytes += text.len();
+        self.digest = digest(self.digest, text.as_bytes());
+    }
+}
+
+/// FNV-1a. It only decides what is printed twice, so a clever peer gains nothing by a collision.
+fn digest(before: u64, bytes: &[u8]) -> u64 {
+    let start = before ^ 0xcbf2_9ce4_8422_2325;
+    let end = bytes.iter().fold(start, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    end ^ 0xcbf2_9ce4_8422_2325
+}
+
+/// Updates on their way to whoever watches.
+struct Live<'a> {
+    output: &'a mut Output,
+    progress: Option<Progress>,
+    escaper: Escaper,
+    /// By artifact.
+    seen: BTreeMap<Option<String>, Seen>,
+    current: Option<Option<String>>,
+    /// Whether the last line of standard output has no end yet.
+    open_line: bool,
+    /// Whether anything was written to standard output.
+    wrote: bool,
+    state: Option<&'static str>,
+    failed: Option<Failure>,
+}
+
+impl<'a> Live<'a> {
+    fn begin(output: &'a mut Output) -> Self {
+        let progress = Some(acting::progress(output, "waiting for the agent"));
+        Self {
+            output,
+            progress,
+            escaper: Escaper::default(),
+            seen: BTreeMap::new(),
+            current: None,
+            open_line: false,
+            wrote: false,
+            state: None,
+            failed: None,
+        }
+    }
+
+    /// Ends the last line; gives what went wrong with standard output meanwhile.
+    async fn end(mut self, report: Option<&StreamReport>) -> Result<(), Failure> {
+        drop(self.progress.take());
+        if self.is_for_people()
+            && let Some(report) = report.filter(|_| !self.wrote)
+            && !report.answer.text.is_empty()
+        {
+            self.write(&report.answer.text).await;
+        }
+        self.end_line().await;
+        self.failed.map_or(Ok(()), Err)
+    }
+
+    fn is_for_people(&self) -> bool {
+        let style = self.output.style();
+        style.mode == Mode::Human && !style.quiet
+    }
+
+    async fn bytes(&mut self, bytes: Vec<u8>) {
+        if let Err(failure) = self.output.bytes(bytes).await {
+            self.failed.get_or_insert(failure);
+        }
+    }
+
+    /// Writes a piece of text, which may be cut anywhere.
+    async fn write(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let mut escaped = String::with_capacity(text.len());
+        self.escaper.push(text.as_bytes(), &mut escaped);
+        self.wrote = true;
+        self.open_line = !text.ends_with('\n');
+        self.bytes(escaped.into_bytes()).await;
+    }
+
+    async fn end_line(&mut self) {
+        let mut rest = String::new();
+        std::mem::take(&mut self.escaper).finish(&mut rest);
+        if std::mem::take(&mut self.open_line) {
+            rest.push('\n');
+        }
+        if !rest.is_empty() {
+            self.bytes(rest.into_bytes()).await;
+        }
+    }
+
+    /// Says what happened to the task, in a line of its own.
+    async fn say(&mut self, words: &str) {
+        // On a terminal both streams share their lines.
+        if self.open_line && self.output.style().terminal {
+            self.end_line().await;
+        }
+        self.output.note(words);
+    }
+
+    async fn artifact(&mut self, id: Option<&str>, text: &str, append: bool) {
+        let id = id.map(str::to_owned);
+        let begins = !append && self.seen.contains_key(&id);
+        if self.current.as_ref().is_some_and(|current| *current != id) || begins {
+            self.end_line().await;
+        }
+        if begins {
+            self.seen.remove(&id);
+        }
+        self.current = Some(id.clone());
+        self.seen.entry(id).or_default().add(text);
+        self.write(text).await;
+    }
+
+    /// Of a whole artifact, what was not shown yet.
+    async fn whole(&mut self, id: Option<&str>, text: &str) {
+        let key = id.map(str::to_owned);
+        let shown = self.seen.get(&key).and_then(|seen| {
+            let known = text.as_bytes().get(..seen.bytes)?;
+            (digest(0, known) == seen.digest).then_some(seen.bytes)
+        });
+        match shown {
+            Some(shown) => {
+                let rest = text.get(shown..).unwrap_or_default().to_owned();
+                if !rest.is_empty() {
+                    self.artifact(id, &rest, true).await;
+                }
+            }
+            None if text.is_empty() => {}
+            None => self.artifact(id, text, false).await,
+        }
+    }
+
+    async fn status(&mut self, event: &StreamEvent) {
+        let Some(state) = event.state else { return };
+        let text = event.text.as_deref().unwrap_or_default();
+        let is_over = !matches!(state, "submitted" | "working" | "unrecognized");
+        // The words of a task that is over are its answer, where it has no other.
+        let text = if is_over && !self.wrote { "" } else { text };
+        if self.state.replace(state) == Some(state) && text.is_empty() {
+            return;
+        }
+        let name = match &event.unrecognized_state {
+            Some(name) => format!("unrecognized state `{}`", excerpt(name)),
+            None => state.replace('_', " "),
+        };
+        let words = match text {
+            "" => name,
+            text => format!("{name}: {}", excerpt(text)),
+        };
+        self.say(&words).await;
+    }
+
+    async fn for_people(&mut self, event: &StreamEvent) {
+        match event.kind {
+            "task" => {
+                for (id, text) in &event.artifacts {
+                    self.whole(id.as_deref(), text).await;
+                }
+                let told = StreamEvent {
+                    text: None,
+                    ..event.clone()
+                };
+                self.status(&told).await;
+            }
+            "artifact_update" => {
+                let text = event.text.as_deref().unwrap_or_default();
+                let append = event.append.unwrap_or_default();
+                self.artifact(event.artifact_id.as_deref(), text, append)
+                    .await;
+            }
+            "message" => {
+                self.end_line().await;
+                self.write(event.text.as_deref().unwrap_or_default()).await;
+                self.end_line().await;
+            }
+            _ => self.status(event).await,
+        }
+        let beside = Beside::of(Some(&event.raw));
+        if !beside.is_empty() {
+            self.end_line().await;
+            let mut page = Page::new(false);
+            beside.show(&mut page);
+            self.wrote = true;
+            self.bytes(page.into_text().into_bytes()).await;
+        }
+    }
+}
+
+impl Show for Live<'_> {
+    async fn show(&mut self, event: StreamEvent) {
+        drop(self.progress.take());
+        match self.output.style().mode {
+            Mode::Json => {}
+            Mode::Ndjson => {
+                if let Err(failure) = self.output.report(&Event(&event)).await {
+                    self.failed.get_or_insert(failure);
+                }
+            }
+            Mode::Human if self.output.style().quiet => {}
+            Mode::Human => self.for_people(&event).await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Live, StreamEvent};
+    use crate::render::Output;
+    use crate::render::output::Style;
+
+    #[tokio::test]
+    async fn a_snapshot_shows_only_what_is_new_of_an_artifact() {
+        let mut output = Output::new(Style::default());
+        let mut live = Live::begin(&mut output);
+        let piece = |text: &str, append: bool| StreamEvent {
+            kind: "artifact_update",
+            artifact_id: Some("a".to_owned()),
+            append: Some(append),
+            text: Some(text.to_owned()),
+            ..StreamEvent::default()
+        };
+        let whole = |text: &str| StreamEvent {
+            kind: "task",
+            artifacts: vec![(Some("a".to_owned()), text.to_owned())],
+            ..StreamEvent::default()
+        };
+        let bytes = |live: &Live<'_>| live.seen[&Some("a".to_owned())].bytes;
+
+        live.for_people(&piece("Hel", false)).await;
+        live.for_people(&piece("lo", true)).await;
+        live.for_people(&whole("Hello, world")).await;
+        assert_eq!((bytes(&live), live.open_line), (12, true));
+
+        live.for_people(&whole("Something else")).await;
+        assert_eq!(bytes(&live), 14);
+    }
+}

@@ -1,0 +1,166 @@
+//! `missive stream` and `missive task subscribe`, as people and scripts see them.
+
+use crate::cli_send::world_with;
+use crate::{Run, TestWorld};
+use missive_fixtures::{Answer, EchoAgent, Gate, Piece, ScriptedPeer, Setup, Step};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use std::process::Stdio;
+
+fn agent() -> EchoAgent {
+    EchoAgent::with(Setup {
+        streaming: true,
+        ..Setup::default()
+    })
+}
+
+fn streamed(world: &TestWorld, arguments: &[&str]) -> String {
+    let words = ["stream", "py"].iter().chain(arguments).copied();
+    world.missive(words).to_string()
+}
+
+#[test]
+fn people_see_the_text_as_it_comes_and_a_line_per_change_of_the_task() {
+    let agent = agent();
+    let world = world_with(&agent.url());
+
+    insta::assert_snapshot!(streamed(&world, &["task hello, world"]), @"");
+    insta::assert_snapshot!(streamed(&world, &["echo hi"]), @"");
+    insta::assert_snapshot!(streamed(&world, &["ask"]), @"");
+    insta::assert_snapshot!(streamed(&world, &["file"]), @"");
+    agent.next_stream_is_cut(3, Piece::Reset);
+    insta::assert_snapshot!(streamed(&world, &["task hello, world"]), @"");
+}
+
+fn lines(run: &Run) -> Vec<Value> {
+    let lines = run.stdout.lines();
+    lines
+        .map(|line| serde_json::from_str(line).expect("a line of JSON"))
+        .collect()
+}
+
+#[test]
+fn scripts_get_a_line_per_update_and_then_the_result() {
+    let agent = agent();
+    let world = world_with(&agent.url());
+
+    let run = world.missive(["stream", "py", "task hello", "--ndjson"]);
+
+    let lines = lines(&run);
+    let kinds: Vec<&str> = lines
+        .iter()
+        .filter_map(|line| line["kind"].as_str())
+        .collect();
+    assert_eq!(kinds[..kinds.len() - 1], ["stream_event"; 6]);
+    let texts: String = lines
+        .iter()
+        .filter_map(|line| line["data"]["text"].as_str())
+        .collect();
+    assert_eq!(texts, "hellohello");
+    let result = lines.last().expect("a result");
+    assert_eq!(result["kind"], "stream_result");
+    assert_eq!(result["data"]["text"], "hello");
+    assert_eq!(result["data"]["updates"], 6);
+    assert_eq!(
+        lines[0]["data"]["raw"]["status"]["state"],
+        "TASK_STATE_SUBMITTED"
+    );
+    let json = world.missive(["stream", "py", "task hello", "--json"]);
+    assert_eq!((json.code, lines_of(&json)), (Some(0), 1), "{json}");
+    assert_eq!(json.json()["data"]["state"], "completed");
+}
+
+fn lines_of(run: &Run) -> usize {
+    run.stdout.lines().count()
+}
+
+#[test]
+fn a_subscription_shows_what_became_of_a_task_that_was_left_at_work() {
+    let agent = agent();
+    let world = world_with(&agent.url());
+    let sent = world.missive(["send", "py", "slow 5", "--return-immediately"]);
+    assert_eq!(sent.code, Some(0), "{sent}");
+    let task = agent.tasks()[0]["id"].as_str().expect("an id").to_owned();
+
+    insta::assert_snapshot!(world.missive(["task", "subscribe", &task]).to_string(), @"");
+    let again = world.missive(["task", "subscribe", &task, "--json"]);
+
+    let data = &again.json()["data"];
+    assert_eq!(
+        (&data["task"]["state"], &data["end"]),
+        (&json!("completed"), &json!("polled"))
+    );
+    let missing = world.missive(["task", "subscribe", "nobody"]);
+    assert_eq!(missing.code, Some(66), "{missing}");
+}
+
+#[test]
+fn an_interruption_detaches_with_130_or_cancels_the_task() {
+    let task = r#"{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_WORKING"}}}"#;
+    let mut told = Vec::new();
+    for cancel in [false, true] {
+        let peer = ScriptedPeer::start();
+        peer.card(&json!({"capabilities": {"streaming": true}}));
+        let gate = Gate::new("after the first update");
+        let steps = [Step::from(task), Step::from(Piece::Gate(gate.clone()))];
+        peer.on_stream(&Answer::a2a_stream(steps));
+        let canceled = task.replace("WORKING", "CANCELED");
+        let canceled = &canceled["{\"task\":".len()..canceled.len() - 1];
+        peer.on_cancel("t", &Answer::a2a(canceled));
+        let world = world_with(&peer.url());
+        let mut words = vec!["stream", "py", "hi", "--ndjson"];
+        words.extend(cancel.then_some("--cancel-on-interrupt"));
+        let mut command = world.command(words);
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("missive starts");
+        // The first line is there before the peer goes on.
+        let mut first = String::new();
+        let mut stdout = std::io::BufReader::new(child.stdout.take().expect("a pipe"));
+        std::io::BufRead::read_line(&mut stdout, &mut first).expect("a line");
+        let process = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        kill_process(process.expect("a process"), Signal::INT).expect("a signal");
+        let mut rest = String::new();
+        std::io::Read::read_to_string(&mut stdout, &mut rest).expect("the result");
+        let ended = child.wait().expect("missive ends");
+        gate.open();
+
+        let result: Value = serde_json::from_str(rest.trim()).expect("a result");
+        let data = &result["data"];
+        told.push(format!(
+            "{:?} {} {} {} {}",
+            ended.code(),
+            first.contains("stream_event"),
+            data["end"],
+            data["state"],
+            data["canceled"]
+        ));
+    }
+
+    insta::assert_snapshot!(told.join("\n"), @"");
+}
+
+#[test]
+fn an_agent_without_streams_is_asked_and_a_lost_stream_says_how_to_follow_its_task() {
+    let agent = EchoAgent::start();
+    let world = world_with(&agent.url());
+    insta::assert_snapshot!(streamed(&world, &["task hello"]), @"");
+    insta::assert_snapshot!(streamed(&world, &["task hello", "--force"]), @"");
+
+    let peer = ScriptedPeer::start();
+    peer.card(&json!({"capabilities": {"streaming": true}}));
+    let task = r#"{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_WORKING"}}}"#;
+    peer.on_stream(&Answer::a2a_stream([
+        Step::from(task),
+        Step::from(Piece::Reset),
+    ]));
+    let world = world_with(&peer.url());
+    world.file(
+        "missive.toml",
+        "schema_version = \"missive.config.v1\"\n[qos]\nstream_resumes = 0\nretries = 0\n",
+    );
+    let run = world.missive(["stream", "py", "hi", "--config", "missive.toml"]);
+    insta::assert_snapshot!(run.to_string(), @"");
+}
