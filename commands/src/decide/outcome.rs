@@ -54,8 +54,10 @@ where
 pub(crate) struct Progress<'a, F> {
     /// The operation.
     pub(crate) operation: &'a OperationId,
-    /// Its newest event, which this process wrote.
+    /// The newest event whose subject it is.
     pub(crate) last: Seq,
+    /// The newest event that this process wrote.
+    pub(crate) newest: Seq,
     /// The intent that goes on.
     pub(crate) intent: Seq,
     /// Makes the facts.
@@ -69,7 +71,7 @@ where
     fn decide(&self, views: &Views, moment: &Moment<'_>) -> Result<Decision, Undecided> {
         let subject = Subject::Operation(self.operation.clone());
         // As long as nobody else wrote, nothing is looked up, however fast updates come.
-        let expect = if views.least() <= self.last {
+        let expect = if views.least() <= self.newest {
             Expect::Unchanged {
                 subject,
                 last: Some(self.last),

@@ -206,6 +206,23 @@ async fn a_stream_that_breaks_while_its_task_goes_on_is_resumed_or_its_task_aske
                 peer.on_get_task("t", &Answer::reset());
             })
         },
+    ];
+
+    insta::assert_snapshot!(table(&cases, &[Binding::HttpJson]).await, @r#"
+    ends early: 0 terminal completed "whole" | requested task artifact_update closed(ended_early) subscription(1) task artifact_update status_update closed(terminal)
+    breaks twice: 0 terminal completed "whole" | requested task artifact_update closed(broken: answer_cut) subscription(1) task artifact_update closed(broken: answer_cut) subscription(2) task artifact_update status_update closed(terminal)
+    falls silent: 0 terminal completed "" | requested task artifact_update closed(broken: idle_timeout) subscription(1) task status_update closed(terminal)
+    is over meanwhile: 0 polled completed "all of it" | requested task artifact_update closed(broken: answer_cut) subscription(1) closed(error: a2a_error) call.requested call.responded task.updated
+    only takes GET: 0 terminal completed "" | requested task artifact_update closed(broken: answer_cut) subscription(1) closed(error: http_status) subscription(1 by get) task status_update closed(terminal)
+    cannot be subscribed to: 0 polled completed "all of it" | requested task artifact_update closed(broken: answer_cut) subscription(1) closed(error: http_status) subscription(1 by get) closed(error: http_status) call.requested call.responded task.updated
+    breaks for ever: 0 polled completed "all of it" | requested task artifact_update closed(broken: answer_cut) subscription(1) closed(broken: connection_lost) subscription(2) closed(broken: connection_lost) call.requested call.responded task.updated
+    is gone: 86 stream_lost the stream ended while the task was working: the connection to <peer> ended before an answer began | requested task artifact_update closed(broken: answer_cut) call.requested call.failed
+    "#);
+}
+
+#[tokio::test]
+async fn a_stream_that_ends_otherwise_is_told_as_what_it_is() {
+    let cases = [
         Case {
             adjust: |world| world.requests.timeout = Some(Duration::from_millis(200)),
             ..case("no more time", |peer| {
@@ -239,14 +256,6 @@ async fn a_stream_that_breaks_while_its_task_goes_on_is_resumed_or_its_task_aske
     ];
 
     insta::assert_snapshot!(table(&cases, &[Binding::HttpJson]).await, @r#"
-    ends early: 0 terminal completed "whole" | requested task artifact_update closed(ended_early) subscription(1) task artifact_update status_update closed(terminal)
-    breaks twice: 0 terminal completed "whole" | requested task artifact_update closed(broken: answer_cut) subscription(1) task artifact_update closed(broken: answer_cut) subscription(2) task artifact_update status_update closed(terminal)
-    falls silent: 0 terminal completed "" | requested task artifact_update closed(broken: idle_timeout) subscription(1) task status_update closed(terminal)
-    is over meanwhile: 0 polled completed "all of it" | requested task artifact_update closed(broken: answer_cut) subscription(1) closed(error: a2a_error) call.requested call.responded task.updated
-    only takes GET: 0 terminal completed "" | requested task artifact_update closed(broken: answer_cut) subscription(1) closed(error: http_status) subscription(1 by get) task status_update closed(terminal)
-    cannot be subscribed to: 0 polled completed "all of it" | requested task artifact_update closed(broken: answer_cut) subscription(1) closed(error: http_status) subscription(1 by get) closed(error: http_status) call.requested call.responded task.updated
-    breaks for ever: 0 polled completed "all of it" | requested task artifact_update closed(broken: answer_cut) subscription(1) closed(broken: connection_lost) subscription(2) closed(broken: connection_lost) call.requested call.responded task.updated
-    is gone: 86 stream_lost the stream ended while the task was working: the connection to <peer> ended before an answer began | requested task artifact_update closed(broken: answer_cut) call.requested call.failed
     no more time: 82 timeout working "part" | requested task artifact_update closed(broken: total_timeout)
     an error, and still at work: 69 stream_lost the stream ended while the task was working: the agent answered INTERNAL: boom | requested task closed(error: a2a_error) call.requested call.responded task.updated
     an error, and over: 0 polled completed "all of it" | requested task closed(error: a2a_error) call.requested call.responded task.updated

@@ -9,11 +9,11 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use missive_log::Log;
-use missive_log::event::facts::{Malformed as Wrong, StreamEnd};
+use missive_log::event::facts::{Malformed as Wrong, StreamEnd, TaskState as State};
 use missive_log::event::kind::{
     StreamArtifactUpdate, StreamMalformed, StreamMessage, StreamStatusUpdate, StreamTask,
 };
-use missive_log::event::{Draft, EventKind, Links, MessageId, Seq, TaskId};
+use missive_log::event::{Draft, EventKind, Links, MessageId, Seq, Subject, TaskId};
 use tokio::time::{Instant, sleep_until};
 
 use super::{Course, Ended, Flow, Show};
@@ -185,25 +185,29 @@ impl<L: Log> Missive<L> {
                         .as_deref()
                         .map(|text| evidence::of_error(moment, text)),
                 );
-                moment.step(
-                    &operation,
-                    Some(intent),
-                    &item.links,
-                    item.kind.clone(),
-                    payloads,
-                )
+                let (kind, links) = (item.kind.clone(), &item.links);
+                let mut draft = moment.step(&operation, Some(intent), links, kind, payloads);
+                if let Some(task) = subject_of(&item.kind) {
+                    draft.subject = Subject::Task(task.clone());
+                }
+                draft
             };
             items.iter().map(draft).collect()
         };
         let progress = Progress {
             operation: &operation,
             last: course.last,
+            newest: course.newest,
             intent,
             drafts,
         };
         let recorded = self.record(&progress).await?;
-        course.last = recorded.last;
         course.newest = recorded.last;
+        for (place, item) in (recorded.first.0..).zip(&items) {
+            if subject_of(&item.kind).is_none() {
+                course.last = Seq(place);
+            }
+        }
         Ok((course, recorded.first, items))
     }
 
@@ -280,45 +284,18 @@ impl<L: Log> Missive<L> {
                 ));
             }
         }
-        let number = channel.updates;
-        let violations = facts::violations(&update.odd);
         let context = facts::context(update.context_id());
         let links = Links {
             agent: flow.links.agent.clone(),
             context: context.or_else(|| facts::context(flow.picture.context_id())),
             task: task.clone(),
         };
-        let kind = match (&update.kind, task) {
-            (UpdateKind::Task(task), _) => facts::task(task).map(|task| {
-                EventKind::StreamTask(StreamTask {
-                    update: number,
-                    task,
-                    violations,
-                })
-            }),
-            (UpdateKind::Message(message), _) => {
-                let id = message.message_id.as_deref();
-                Some(EventKind::StreamMessage(StreamMessage {
-                    update: number,
-                    message: id.and_then(|id| MessageId::new(id).ok()),
-                    violations,
-                }))
-            }
-            (UpdateKind::Status(status), Some(task)) => {
-                Some(EventKind::StreamStatusUpdate(StreamStatusUpdate {
-                    update: number,
-                    status: facts::status(task, status),
-                    violations,
-                }))
-            }
-            (UpdateKind::Artifact(chunk), Some(task)) => facts::chunk(task, chunk).map(|chunk| {
-                EventKind::StreamArtifactUpdate(StreamArtifactUpdate {
-                    update: number,
-                    chunk,
-                    violations,
-                })
-            }),
-            (UpdateKind::Status(_) | UpdateKind::Artifact(_), None) => None,
+        let Some(kind) = kind_of(&update, task, channel.updates) else {
+            // A task, or an artifact, under an id that nobody can keep.
+            channel.updates -= 1;
+            let why = "the update has no id that can be kept".to_owned();
+            let raw = Some(frame.into_raw());
+            return malformed(flow, channel, Wrong::MissingField, why, raw);
         };
         let data = frame
             .data()
@@ -328,17 +305,6 @@ impl<L: Log> Missive<L> {
         let beside = data
             .as_deref()
             .is_none_or(|data| !is_plain(frame.raw(), data));
-        let Some(kind) = kind else {
-            // A task, or an artifact, under an id that nobody can keep.
-            let why = "the update has no id that can be kept".to_owned();
-            return malformed(
-                flow,
-                channel,
-                Wrong::MissingField,
-                why,
-                Some(frame.into_raw()),
-            );
-        };
         shown.context_id = links.context.as_ref().map(ToString::to_string);
         Item {
             kind,
@@ -349,6 +315,50 @@ impl<L: Log> Missive<L> {
             shown: Some(shown),
         }
     }
+}
+
+/// An update as a fact; `None` if it has no id that can be kept.
+fn kind_of(read: &Update, task: Option<TaskId>, update: u64) -> Option<EventKind> {
+    let violations = facts::violations(&read.odd);
+    Some(match &read.kind {
+        UpdateKind::Task(task) => EventKind::StreamTask(StreamTask {
+            update,
+            task: facts::task(task)?,
+            violations,
+        }),
+        UpdateKind::Message(message) => {
+            let id = message.message_id.as_deref();
+            EventKind::StreamMessage(StreamMessage {
+                update,
+                message: id.and_then(|id| MessageId::new(id).ok()),
+                violations,
+            })
+        }
+        UpdateKind::Status(status) => EventKind::StreamStatusUpdate(StreamStatusUpdate {
+            update,
+            status: facts::status(task?, status),
+            violations,
+        }),
+        UpdateKind::Artifact(chunk) => EventKind::StreamArtifactUpdate(StreamArtifactUpdate {
+            update,
+            chunk: facts::chunk(task?, chunk)?,
+            violations,
+        }),
+    })
+}
+
+/// The task that an update is about: then it is the subject of the fact.
+pub(super) fn subject_of(kind: &EventKind) -> Option<&TaskId> {
+    if let EventKind::StreamTask(facts) = kind {
+        return Some(&facts.task.task);
+    }
+    if let EventKind::StreamStatusUpdate(facts) = kind {
+        return Some(&facts.status.task);
+    }
+    if let EventKind::StreamArtifactUpdate(facts) = kind {
+        return Some(&facts.chunk.task);
+    }
+    None
 }
 
 /// What a frame comes to.
@@ -408,6 +418,10 @@ fn ending(
         }
         // Whatever happens to the connection of a task that is over.
         (_, Some(end)) => (None, Ended::Over(end)),
+        // A subscription that began in a pause ends with it, if the agent ends it there.
+        (Next::End(_), None) if flow.picture.state().is_some_and(State::is_interrupted) => {
+            (None, Ended::Over(StreamEnd::Interrupted))
+        }
         (Next::End(rest), None) => (None, Ended::Early(rest)),
         (Next::Cut(error), None) if error.kind == CallErrorKind::TotalTimeout => {
             (None, Ended::OutOfTime(error))

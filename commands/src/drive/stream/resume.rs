@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use missive_log::event::facts::{StreamEnd, TaskState as State};
-use missive_log::event::{Draft, EventKind};
+use missive_log::event::{Draft, EventKind, Subject};
 use missive_log::{Log, Role};
 use missive_projections::{Filter, KindPattern};
 use tokio::time::sleep;
@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use super::super::call::Call;
 use super::super::stored::event_at;
 use super::close::links_of;
-use super::follow::Channel;
+use super::follow::{Channel, subject_of};
 use super::picture::event_of_answer;
 use super::{Begun, Ended, Flow, Show};
 use crate::decide::Moment;
@@ -185,9 +185,14 @@ impl<L: Log> Missive<L> {
             };
             let redactor = moment.redactor;
             let raw = evidence::of_object(moment.ids, redactor, Role::Frame, &reading.raw);
-            let first = kind
-                .clone()
-                .map(|kind| moment.step(&operation, Some(intent), &links, kind, vec![raw]));
+            let first = kind.clone().map(|kind| {
+                let task = subject_of(&kind).cloned();
+                let mut draft = moment.step(&operation, Some(intent), &links, kind, vec![raw]);
+                if let Some(task) = task {
+                    draft.subject = Subject::Task(task);
+                }
+                draft
+            });
             let payloads = evidence::of_answer(moment, head);
             let kind = EventKind::StreamClosed(closed);
             let last = moment.step(&operation, Some(intent), &links, kind, payloads);
