@@ -216,7 +216,7 @@ impl<L: Log> Missive<L> {
             message: SendMessage::default(),
             only: None,
         };
-        let mut flow = self.flow_of(case.course.clone(), &letter, &outgoing.line);
+        let mut flow = Self::flow_of(case.course.clone(), &letter, &outgoing.line);
         let carried = self
             .carry(&mut flow, channel, begun, &mut Nobody, interrupt)
             .await;

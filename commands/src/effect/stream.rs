@@ -31,9 +31,9 @@ pub enum Opened {
     /// With anything else, or not at all.
     Plain {
         /// How the call went; its answer holds the exact bytes.
-        call: Call,
+        call: Box<Call>,
         /// What it means.
-        meaning: Result<Reading, AskError>,
+        meaning: Box<Result<Reading, AskError>>,
     },
 }
 
@@ -110,7 +110,10 @@ pub async fn open(
             read_whole(binding, operation, request_id, answer, &limits).map_err(AskError::Fault)
         }
     };
-    Opened::Plain { call, meaning }
+    Opened::Plain {
+        call: Box::new(call),
+        meaning: Box::new(meaning),
+    }
 }
 
 /// Whether an answer is read frame by frame. One that does not say what it is may be a stream, too.

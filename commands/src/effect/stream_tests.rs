@@ -53,7 +53,7 @@ async fn story(answer: Scripted, settings: Settings) -> String {
     let mut incoming = match opened(&peer, settings).await {
         Opened::Stream(incoming) => incoming,
         Opened::Plain { call, meaning } => {
-            let meant = match meaning {
+            let meant = match *meaning {
                 Ok(reading) => format!("answer {:?}", reading.raw),
                 Err(error) => format!("{error}"),
             };

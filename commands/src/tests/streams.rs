@@ -78,22 +78,24 @@ pub(super) fn facts(events: &[Event]) -> String {
             return None;
         }
         let short = short.trim_start_matches("stream.");
-        Some(match &event.kind {
-            EventKind::StreamClosed(facts) => match facts.failure {
+        if let EventKind::StreamClosed(facts) = &event.kind {
+            return Some(match facts.failure {
                 Some(failure) => format!("{short}({}: {failure})", facts.end),
                 None => format!("{short}({})", facts.end),
-            },
-            EventKind::StreamMalformed(facts) => format!("{short}({})", facts.why),
-            EventKind::SubscriptionRequested(facts) => {
-                let by = if event.payloads.len() > 1 {
-                    ""
-                } else {
-                    " by get"
-                };
-                format!("subscription({}{by})", facts.resume)
-            }
-            _ => short.to_owned(),
-        })
+            });
+        }
+        if let EventKind::StreamMalformed(facts) = &event.kind {
+            return Some(format!("{short}({})", facts.why));
+        }
+        if let EventKind::SubscriptionRequested(facts) = &event.kind {
+            let by = if event.payloads.len() > 1 {
+                ""
+            } else {
+                " by get"
+            };
+            return Some(format!("subscription({}{by})", facts.resume));
+        }
+        Some(short.to_owned())
     });
     words.collect::<Vec<_>>().join(" ")
 }

@@ -68,7 +68,7 @@ pub fn read_frame(binding: Binding, request_id: &str, frame: &Frame, limits: &Li
         // A2A names no events. Should a peer name them all the same, its updates are not lost.
         Some(_) => match read_data(binding, request_id, &data, limits) {
             Meaning::Malformed(_) => Meaning::Nothing,
-            meant => meant,
+            meant @ (Meaning::Nothing | Meaning::Update(_) | Meaning::Error(_)) => meant,
         },
     }
 }

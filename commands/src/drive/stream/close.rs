@@ -19,14 +19,14 @@ use crate::run::Missive;
 use crate::wire::answer::{Answer, Fault};
 
 /// What is known of an end.
-struct End {
+struct Known {
     end: StreamEnd,
     failure: Option<Why>,
     error: Option<A2aError>,
     words: Option<String>,
 }
 
-impl End {
+impl Known {
     fn of(ended: &Ended, in_doubt: bool) -> Self {
         let plain = |end, failure| Self {
             end,
@@ -85,7 +85,7 @@ impl<L: Log> Missive<L> {
             | Ended::Detached => said_nothing,
             Ended::Over(_) | Ended::Error(_) | Ended::Answer => false,
         };
-        let known = End::of(ended, in_doubt);
+        let known = Known::of(ended, in_doubt);
         tracing::info!(
             end = known.end.as_str(),
             updates = channel.updates,

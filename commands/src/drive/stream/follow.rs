@@ -114,13 +114,13 @@ impl<L: Log> Missive<L> {
         interrupt: &mut Interrupt,
     ) -> Result<Ended, CommandError> {
         let intent = channel.intent;
-        let mut waiting = Waiting::default();
+        let mut queue = Waiting::default();
         let mut writing: Option<Writing<'_>> = None;
         let mut ended = None;
         let mut over: Option<(StreamEnd, Instant)> = None;
         loop {
-            if writing.is_none() && !waiting.items.is_empty() {
-                let items = std::mem::take(&mut waiting).items;
+            if writing.is_none() && !queue.items.is_empty() {
+                let items = std::mem::take(&mut queue).items;
                 writing = Some(Box::pin(self.write(flow.course.clone(), intent, items)));
             }
             if writing.is_none()
@@ -129,7 +129,7 @@ impl<L: Log> Missive<L> {
                 return Ok(ended);
             }
             let is_writing = writing.is_some();
-            let listens = ended.is_none() && !waiting.is_full();
+            let listens = ended.is_none() && !queue.is_full();
             let lingers = over.filter(|_| ended.is_none());
             tokio::select! {
                 biased;
@@ -152,14 +152,14 @@ impl<L: Log> Missive<L> {
                                 None
                             }
                         },
-                        other => {
+                        other @ (Next::End(_) | Next::Cut(_) | Next::TooLarge(_)) => {
                             let (item, end) = ending(flow, channel, over.map(|over| over.0), other);
                             ended = Some(end);
                             item
                         }
                     };
                     if let Some(item) = item {
-                        waiting.push(item);
+                        queue.push(item);
                         over = flow.over().map(|end| (end, until(end, over)));
                     }
                 }

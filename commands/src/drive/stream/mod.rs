@@ -7,6 +7,7 @@
 
 mod close;
 mod follow;
+mod intake;
 mod picture;
 mod resume;
 
@@ -214,7 +215,7 @@ impl<L: Log> Missive<L> {
             .deliver(&mut course, chosen, &letter, &operation, interrupt, once)
             .await?;
         let request = letter.report(&command.send);
-        let mut flow = self.flow_of(course, &letter, &line);
+        let mut flow = Self::flow_of(course, &letter, &line);
         let exit = self
             .carry(&mut flow, channel, begun, sink, interrupt)
             .await?;
@@ -224,7 +225,7 @@ impl<L: Log> Missive<L> {
             None
         };
         self.settle();
-        Ok(self.report(&flow, Some(request), canceled, exit))
+        Ok(report(&flow, Some(request), canceled, exit))
     }
 
     /// Follows a task that goes on.
@@ -260,16 +261,11 @@ impl<L: Log> Missive<L> {
             self.poll(&mut flow, sink, interrupt).await?
         };
         self.settle();
-        Ok(self.report(&flow, None, None, exit))
+        Ok(report(&flow, None, None, exit))
     }
 
     /// The beginning of a flow that a message opens.
-    pub(crate) fn flow_of<'a>(
-        &self,
-        course: Course,
-        letter: &'a Letter,
-        line: &'a Line,
-    ) -> Flow<'a> {
+    pub(crate) fn flow_of<'a>(course: Course, letter: &'a Letter, line: &'a Line) -> Flow<'a> {
         let links = Links {
             agent: letter.peer.alias.clone(),
             context: letter.place.belongs_to.clone(),
@@ -356,9 +352,9 @@ impl<L: Log> Missive<L> {
         let begun = match opened {
             None => Begun::Interrupted(sent.may_have_left()),
             Some(Opened::Stream(incoming)) => Begun::Stream(incoming),
-            Some(Opened::Plain { call, meaning }) => match meaning {
-                Ok(reading) => Begun::Answer(Box::new(reading), Box::new(call)),
-                Err(error) => Begun::Refused(error, Box::new(call)),
+            Some(Opened::Plain { call, meaning }) => match *meaning {
+                Ok(reading) => Begun::Answer(Box::new(reading), call),
+                Err(error) => Begun::Refused(error, call),
             },
         };
         Ok((channel, begun))
@@ -387,7 +383,7 @@ impl<L: Log> Missive<L> {
             .wait(course, &letter.peer, &line, first, interrupt)
             .await?;
         sink.show(event_of_answer(&reading, course.newest.0)).await;
-        let mut flow = self.flow_of(course.clone(), letter, &line);
+        let mut flow = Self::flow_of(course.clone(), letter, &line);
         flow.end = "polled";
         flow.picture.answered(&reading);
         let canceled = if command.cancel_on_interrupt && exit == Exit::Interrupted {
@@ -397,42 +393,44 @@ impl<L: Log> Missive<L> {
         };
         self.settle();
         let request = letter.report(&command.send);
-        let mut done = self.report(&flow, Some(request), canceled, exit);
+        let mut done = report(&flow, Some(request), canceled, exit);
         done.report.response.shape = shape_of(&reading).as_str();
         Ok(done)
     }
+}
 
-    fn report(
-        &self,
-        flow: &Flow<'_>,
-        request: Option<RequestReport>,
-        canceled: Option<String>,
-        exit: Exit,
-    ) -> Done<StreamReport> {
-        let is_message = flow.picture.is_message();
-        let report = StreamReport {
-            operation_id: flow.course.operation.to_string(),
-            agent: name_of(flow.peer),
-            interface: flow.line.report(),
-            request,
-            response: ResponseReport {
-                shape: if is_message { "message" } else { "task" },
-            },
-            answer: flow.picture.report(),
-            end: match exit {
-                Exit::Timeout => "timeout",
-                Exit::Interrupted => "detached",
-                _ => flow.end,
-            },
-            updates: flow.picture.updates,
-            malformed: flow.picture.malformed,
-            resumes: u64::from(flow.resumes),
-            text_cut: flow.picture.text_cut,
-            canceled,
-            sequence: flow.course.newest.0,
-        };
-        Done { report, exit }
-    }
+/// The result of a flow.
+fn report(
+    flow: &Flow<'_>,
+    request: Option<RequestReport>,
+    canceled: Option<String>,
+    exit: Exit,
+) -> Done<StreamReport> {
+    let is_message = flow.picture.is_message();
+    let report = StreamReport {
+        operation_id: flow.course.operation.to_string(),
+        agent: name_of(flow.peer),
+        interface: flow.line.report(),
+        request,
+        response: ResponseReport {
+            shape: if is_message { "message" } else { "task" },
+        },
+        answer: flow.picture.report(),
+        end: if exit == Exit::Timeout {
+            "timeout"
+        } else if exit == Exit::Interrupted {
+            "detached"
+        } else {
+            flow.end
+        },
+        updates: flow.picture.updates,
+        malformed: flow.picture.malformed,
+        resumes: u64::from(flow.resumes),
+        text_cut: flow.picture.text_cut,
+        canceled,
+        sequence: flow.course.newest.0,
+    };
+    Done { report, exit }
 }
 
 /// Whether a card says that its agent does not stream.

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use missive_log::event::facts::{StreamEnd, TaskState as State};
-use missive_log::event::{Draft, EventKind, Subject};
+use missive_log::event::facts::TaskState as State;
 use missive_log::{Log, Role};
 use missive_projections::{Filter, KindPattern};
 use tokio::time::sleep;
@@ -11,28 +10,20 @@ use tokio::time::sleep;
 use super::super::call::Call;
 use super::super::stored::event_at;
 use super::close::links_of;
-use super::follow::{Channel, subject_of};
+use super::follow::Channel;
 use super::picture::event_of_answer;
 use super::{Begun, Ended, Flow, Show};
-use crate::decide::Moment;
 use crate::decide::subscribe::SubscribeIntent;
 use crate::effect::ask::AskError;
-use crate::effect::reach::CallError;
-use crate::evidence;
 use crate::exit::{Exit, outcome_code};
-use crate::facts;
 use crate::failure::{CommandError, Failure};
 use crate::interrupt::Interrupt;
 use crate::note::Note;
 use crate::refusal::Refusal;
 use crate::run::Missive;
-use crate::wire::answer::{Answer, Fault, Reading, Reply};
+use crate::wire::answer::{Fault, Reading};
 use crate::wire::error::{ErrorKind, PeerError};
-use crate::wire::headers::Headers;
-use crate::wire::json::Limits;
-use crate::wire::message::SendMessage;
 use crate::wire::request::{Operation, Verb, build};
-use crate::wire::stream::read_whole;
 use crate::wire::version::Binding;
 
 /// The pause before the first resumption; each further one doubles it.
@@ -83,144 +74,6 @@ impl<L: Log> Missive<L> {
         }
     }
 
-    /// Takes in what a request for a stream is answered with, and records how that ended.
-    async fn take_in(
-        &self,
-        flow: &mut Flow<'_>,
-        mut channel: Channel,
-        begun: Begun,
-        sink: &mut impl Show,
-        interrupt: &mut Interrupt,
-    ) -> Result<Ended, CommandError> {
-        let mut incoming = match begun {
-            Begun::Stream(incoming) => incoming,
-            Begun::Answer(reading, call) => {
-                let head = match call.reach {
-                    crate::effect::reach::Reach::Answered(answer) => answer,
-                    _ => Answer::default(),
-                };
-                self.note(Note::NotStreamed);
-                return self.whole(flow, channel, &reading, &head, sink).await;
-            }
-            Begun::Refused(..) | Begun::Interrupted(_) => {
-                return Err(Failure::Internal {
-                    what: "a stream that never began is followed",
-                }
-                .into());
-            }
-        };
-        let ended = self
-            .follow(flow, &mut channel, &mut incoming, sink, interrupt)
-            .await?;
-        let ended = match ended {
-            Ended::Early(rest) if channel.updates == 0 => {
-                let mut body = std::mem::take(&mut channel.preface);
-                body.extend_from_slice(&rest);
-                match whole_answer(&channel, &body) {
-                    Some(Ok(reading)) => {
-                        let head = Answer {
-                            body,
-                            ..incoming.head.clone()
-                        };
-                        return self.whole(flow, channel, &reading, &head, sink).await;
-                    }
-                    Some(Err(error)) => Ended::Error(error),
-                    None => Ended::Early(body),
-                }
-            }
-            other => other,
-        };
-        let in_doubt = self.close(flow, &channel, &incoming.head, &ended).await?;
-        if in_doubt {
-            let operation = flow.course.operation.clone();
-            return Err(match ended {
-                Ended::Broken(error) | Ended::OutOfTime(error) => {
-                    Failure::InDoubt { operation, error }
-                }
-                Ended::Detached => Failure::Interrupted {
-                    operation,
-                    in_doubt,
-                    task: None,
-                },
-                Ended::Early(_)
-                | Ended::TooLarge(_)
-                | Ended::Over(_)
-                | Ended::Error(_)
-                | Ended::Answer => Failure::InDoubt {
-                    operation,
-                    error: CallError::ended_empty(),
-                },
-            }
-            .into());
-        }
-        Ok(ended)
-    }
-
-    /// Takes in one whole answer where a stream was expected.
-    async fn whole(
-        &self,
-        flow: &mut Flow<'_>,
-        mut channel: Channel,
-        reading: &Reading,
-        head: &Answer,
-        sink: &mut impl Show,
-    ) -> Result<Ended, CommandError> {
-        self.note_violations(reading);
-        flow.picture.answered(reading);
-        channel.updates = 1;
-        let kind = update_of(reading);
-        let links = links_of(flow);
-        let operation = flow.course.operation.clone();
-        let state = flow.picture.state();
-        let intent = channel.intent;
-        let ended = Ended::Answer;
-        self.conclude_with(flow, &channel, |moment: &Moment<'_>| -> Vec<Draft> {
-            let closed = missive_log::event::kind::StreamClosed {
-                end: StreamEnd::Answer,
-                status: Some(head.status),
-                failure: None,
-                error: None,
-                updates: 1,
-                state,
-            };
-            let redactor = moment.redactor;
-            let raw = evidence::of_object(moment.ids, redactor, Role::Frame, &reading.raw);
-            let first = kind.clone().map(|kind| {
-                let task = subject_of(&kind).cloned();
-                let mut draft = moment.step(&operation, Some(intent), &links, kind, vec![raw]);
-                if let Some(task) = task {
-                    draft.subject = Subject::Task(task);
-                }
-                draft
-            });
-            let payloads = evidence::of_answer(moment, head);
-            let kind = EventKind::StreamClosed(closed);
-            let last = moment.step(&operation, Some(intent), &links, kind, payloads);
-            first.into_iter().chain([last]).collect()
-        })
-        .await?;
-        flow.end = StreamEnd::Answer.as_str();
-        sink.show(event_of_answer(
-            reading,
-            flow.course.newest.0.saturating_sub(1),
-        ))
-        .await;
-        Ok(ended)
-    }
-
-    /// Records an outcome of several facts, all about the operation.
-    async fn conclude_with(
-        &self,
-        flow: &mut Flow<'_>,
-        channel: &Channel,
-        drafts: impl Fn(&Moment<'_>) -> Vec<Draft>,
-    ) -> Result<(), CommandError> {
-        self.conclude(&mut flow.course, channel.intent, drafts)
-            .await?;
-        flow.course.last = flow.course.newest;
-        Ok(())
-    }
-
     /// From the end of one stream to how the command ends.
     async fn go_on(
         &self,
@@ -238,7 +91,7 @@ impl<L: Log> Missive<L> {
                 }
                 Ended::Detached => return Ok(Exit::Interrupted),
                 Ended::OutOfTime(_) => return Ok(Exit::Timeout),
-                Ended::TooLarge(why) => return Err(self.lost(flow, why, Exit::Transport)),
+                Ended::TooLarge(why) => return Err(lost(flow, why, Exit::Transport)),
                 Ended::Error(error) => {
                     return self.after_error(flow, *error, sink, interrupt).await;
                 }
@@ -276,9 +129,12 @@ impl<L: Log> Missive<L> {
             let resume = flow.resumes;
             match self.subscribe_once(flow, resume, sink, interrupt).await? {
                 Subscribed::Failed(failure) => {
-                    tracing::info!(%failure, "the stream is not resumed")
+                    tracing::info!(%failure, "the stream is not resumed");
                 }
-                other => return Ok(other),
+                other @ (Subscribed::Ended(_)
+                | Subscribed::Nothing
+                | Subscribed::Cannot
+                | Subscribed::Interrupted) => return Ok(other),
             }
         }
         Ok(Subscribed::Cannot)
@@ -356,13 +212,14 @@ impl<L: Log> Missive<L> {
                 let refused = Some((&error, &*call));
                 self.close_unopened(&mut flow.course, &channel, &links, refused)
                     .await?;
-                Ok(match &error {
-                    AskError::Fault(Fault::Peer(told)) => match meaning(told) {
-                        Some(known) => known,
-                        None => Subscribed::Failed(self.call_failure(id, error, call.reach)),
-                    },
-                    _ => Subscribed::Failed(self.call_failure(id, error, call.reach)),
-                })
+                let known = if let AskError::Fault(Fault::Peer(told)) = &error {
+                    meaning(told)
+                } else {
+                    None
+                };
+                Ok(known.unwrap_or_else(|| {
+                    Subscribed::Failed(self.call_failure(id, error, call.reach))
+                }))
             }
             Begun::Interrupted(in_doubt) => {
                 self.close_interrupted(&mut flow.course, &channel, &links, in_doubt)
@@ -430,10 +287,10 @@ impl<L: Log> Missive<L> {
                     flow.end = "polled";
                     return Ok(outcome_code(flow.picture.state()));
                 }
-                Err(self.lost(flow, error.to_string(), error.kind.exit()))
+                Err(lost(flow, error.to_string(), error.kind.exit()))
             }
             Err(CommandError::Failed(Failure::Interrupted { .. })) => Ok(Exit::Interrupted),
-            Err(_) => Err(self.lost(flow, error.to_string(), error.kind.exit())),
+            Err(_) => Err(lost(flow, error.to_string(), error.kind.exit())),
         }
     }
 
@@ -450,11 +307,10 @@ impl<L: Log> Missive<L> {
             Err(CommandError::Failed(Failure::Interrupted { .. })) => return Ok(Exit::Interrupted),
             Err(error) if flow.picture.updates == 0 => return Err(error),
             Err(error) => {
-                let exit = match error.exit() {
-                    Exit::Timeout => return Ok(Exit::Timeout),
-                    _ => Exit::Unknown,
-                };
-                return Err(self.lost(flow, error.to_string(), exit));
+                if error.exit() == Exit::Timeout {
+                    return Ok(Exit::Timeout);
+                }
+                return Err(lost(flow, error.to_string(), Exit::Unknown));
             }
         };
         let mut course = flow.course.clone();
@@ -468,7 +324,7 @@ impl<L: Log> Missive<L> {
                 self.show_answer(flow, &reading, sink).await;
                 Ok(exit)
             }
-            Err(error) => Err(self.lost(flow, error.to_string(), Exit::Unknown)),
+            Err(error) => Err(lost(flow, error.to_string(), Exit::Unknown)),
         }
     }
 
@@ -499,19 +355,6 @@ impl<L: Log> Missive<L> {
             .await;
     }
 
-    /// The end of a command whose task goes on, and nobody can say how.
-    fn lost(&self, flow: &Flow<'_>, why: String, exit: Exit) -> CommandError {
-        let state = flow.picture.state().map_or("unknown", State::as_str);
-        Failure::StreamLost {
-            operation: flow.course.operation.clone(),
-            task: flow.task(),
-            state,
-            why,
-            exit,
-        }
-        .into()
-    }
-
     /// Cancels the task, whatever the user does meanwhile; a second interruption ends the process.
     pub(super) async fn cancel_now(&self, flow: &mut Flow<'_>) -> Option<String> {
         let task = flow.task()?;
@@ -539,76 +382,31 @@ impl<L: Log> Missive<L> {
     }
 }
 
+/// The end of a command whose task goes on, and nobody can say how.
+fn lost(flow: &Flow<'_>, why: String, exit: Exit) -> CommandError {
+    let state = flow.picture.state().map_or("unknown", State::as_str);
+    Failure::StreamLost {
+        operation: flow.course.operation.clone(),
+        task: flow.task(),
+        state,
+        why,
+        exit,
+    }
+    .into()
+}
+
 /// What an error says of a subscription; `None` if it may pass.
 fn meaning(error: &PeerError) -> Option<Subscribed> {
-    match error.kind {
-        // The first of them is what A2A asks for (section 3.1.6), the second what others send.
-        ErrorKind::UnsupportedOperation | ErrorKind::TaskNotFound => Some(Subscribed::Nothing),
-        ErrorKind::MethodNotFound => Some(Subscribed::Cannot),
-        _ if matches!(error.status, 404 | 405 | 501) => Some(Subscribed::Cannot),
-        _ => None,
+    // The first of them is what A2A asks for (section 3.1.6), the second what others send.
+    let over = [ErrorKind::UnsupportedOperation, ErrorKind::TaskNotFound];
+    if over.contains(&error.kind) && !is_bare(error) {
+        return Some(Subscribed::Nothing);
     }
+    let cannot = error.kind == ErrorKind::MethodNotFound || matches!(error.status, 404 | 405 | 501);
+    cannot.then_some(Subscribed::Cannot)
 }
 
-/// Reads bytes that came where an event stream was announced, and are none: an error, or an answer.
-fn whole_answer(channel: &Channel, body: &[u8]) -> Option<Result<Reading, Box<PeerError>>> {
-    let headers: Headers = [("content-type", "application/json")].into_iter().collect();
-    let answer = Answer {
-        status: 200,
-        headers,
-        body: body.to_vec(),
-    };
-    let operation = if channel.subscription {
-        Operation::SubscribeToTask {
-            task_id: String::new(),
-            verb: Verb::Post,
-        }
-    } else {
-        Operation::SendStreamingMessage(SendMessage::default())
-    };
-    let (binding, id) = (channel.binding, &channel.request_id);
-    match read_whole(binding, &operation, id, &answer, &Limits::default()) {
-        Ok(reading) => Some(Ok(reading)),
-        Err(Fault::Peer(error)) => Some(Err(error)),
-        Err(Fault::Broken { .. }) => {
-            // Whatever its envelope is worth, an error says more than nothing.
-            let document = crate::wire::json::Document::read(body, &Limits::default()).ok()?;
-            let error = document
-                .value()
-                .get("error")
-                .filter(|error| error.is_object());
-            error.map(|_| {
-                let none = Headers::default();
-                Err(Box::new(crate::wire::error::read_error(
-                    200,
-                    &none,
-                    body,
-                    &Limits::default(),
-                )))
-            })
-        }
-    }
-}
-
-/// One whole answer as an update.
-fn update_of(reading: &Reading) -> Option<EventKind> {
-    use missive_log::event::MessageId;
-    use missive_log::event::kind::{StreamMessage, StreamTask};
-    let violations = facts::violations(&reading.odd);
-    match &reading.reply {
-        Reply::Task(task) => Some(EventKind::StreamTask(StreamTask {
-            update: 1,
-            task: facts::task(task)?,
-            violations,
-        })),
-        Reply::Message(message) => Some(EventKind::StreamMessage(StreamMessage {
-            update: 1,
-            message: message
-                .message_id
-                .as_deref()
-                .and_then(|id| MessageId::new(id).ok()),
-            violations,
-        })),
-        Reply::Tasks { .. } | Reply::Push(_) => None,
-    }
+/// Whether nothing but an HTTP status says what is wrong: then it may be about the path.
+fn is_bare(error: &PeerError) -> bool {
+    error.code.is_none() && error.reason.is_none()
 }
