@@ -28,6 +28,7 @@ mod cli_send;
 mod cli_task;
 mod cli_trust;
 mod cli_stream;
+mod cli_trust;
 mod cli_usage;
 mod damage;
 mod history;

@@ -18,9 +18,9 @@ pub mod retry;
 mod search;
 pub mod send;
 pub(crate) mod stored;
+pub mod stream;
 pub mod task;
 pub(crate) mod trust;
-pub mod stream;
 mod wait;
 
 use missive_log::Log;

@@ -226,6 +226,6 @@ fn update_of(reading: &Reading) -> Option<EventKind> {
                 .and_then(|id| MessageId::new(id).ok()),
             violations,
         })),
-        Reply::Tasks { .. } | Reply::Push(_) => None,
+        Reply::Tasks { .. } | Reply::Push(_) | Reply::Card(_) => None,
     }
 }

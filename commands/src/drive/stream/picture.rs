@@ -129,7 +129,7 @@ impl Picture {
                 self.messages.push(message.text.clone());
                 self.context_id.clone_from(&message.context_id);
             }
-            Reply::Tasks { .. } | Reply::Push(_) => {}
+            Reply::Tasks { .. } | Reply::Push(_) | Reply::Card(_) => {}
         }
     }
 
@@ -373,7 +373,9 @@ pub(crate) fn event_of_answer(reading: &Reading, sequence: u64) -> StreamEvent {
     };
     match &reading.reply {
         Reply::Task(task) => event.artifacts = texts_of(task),
-        Reply::Message(_) | Reply::Tasks { .. } | Reply::Push(_) => event.kind = "message",
+        Reply::Message(_) | Reply::Tasks { .. } | Reply::Push(_) | Reply::Card(_) => {
+            event.kind = "message"
+        }
     }
     event
 }
