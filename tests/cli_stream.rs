@@ -24,12 +24,55 @@ fn people_see_the_text_as_it_comes_and_a_line_per_change_of_the_task() {
     let agent = agent();
     let world = world_with(&agent.url());
 
-    insta::assert_snapshot!(streamed(&world, &["task hello, world"]), @"");
-    insta::assert_snapshot!(streamed(&world, &["echo hi"]), @"");
-    insta::assert_snapshot!(streamed(&world, &["ask"]), @"");
-    insta::assert_snapshot!(streamed(&world, &["file"]), @"");
+    insta::assert_snapshot!(streamed(&world, &["task hello, world"]), @r"
+    exit 0
+    ------- stdout -------
+    hello, world
+    ------- stderr -------
+    submitted
+    working
+    completed
+    task task-2 of py completed: 7 updates
+    ");
+    insta::assert_snapshot!(streamed(&world, &["echo hi"]), @r"
+    exit 0
+    ------- stdout -------
+    hi
+    ");
+    insta::assert_snapshot!(streamed(&world, &["ask"]), @r#"
+    exit 83
+    ------- stdout -------
+    which name?
+    ------- stderr -------
+    submitted
+    working
+    input required
+    task task-12 of py needs input
+    hint: answer with `missive send py --task task-12 --context context-11 "..."`
+    "#);
+    insta::assert_snapshot!(streamed(&world, &["file"]), @r"
+    exit 0
+    ------- stdout -------
+    output.txt (text/plain, 13 bytes)
+    ------- stderr -------
+    submitted
+    working
+    completed
+    task task-20 of py completed: 4 updates
+    ");
     agent.next_stream_is_cut(3, Piece::Reset);
-    insta::assert_snapshot!(streamed(&world, &["task hello, world"]), @"");
+    insta::assert_snapshot!(streamed(&world, &["task hello, world"]), @r"
+    exit 0
+    ------- stdout -------
+    hel
+    hello, world
+    ------- stderr -------
+    submitted
+    working
+    completed
+    note: the stream broke while the task went on, and was resumed
+    task task-28 of py completed: 9 updates, 1 resumption
+    ");
 }
 
 fn lines(run: &Run) -> Vec<Value> {
@@ -82,7 +125,15 @@ fn a_subscription_shows_what_became_of_a_task_that_was_left_at_work() {
     assert_eq!(sent.code, Some(0), "{sent}");
     let task = agent.tasks()[0]["id"].as_str().expect("an id").to_owned();
 
-    insta::assert_snapshot!(world.missive(["task", "subscribe", &task]).to_string(), @"");
+    insta::assert_snapshot!(world.missive(["task", "subscribe", &task]).to_string(), @r"
+    exit 0
+    ------- stdout -------
+    slow work
+    ------- stderr -------
+    working
+    completed
+    task task-2 of py completed: 5 updates
+    ");
     let again = world.missive(["task", "subscribe", &task, "--json"]);
 
     let data = &again.json()["data"];
@@ -139,15 +190,32 @@ fn an_interruption_detaches_with_130_or_cancels_the_task() {
         ));
     }
 
-    insta::assert_snapshot!(told.join("\n"), @"");
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    Some(130) true "detached" "working" null
+    Some(130) true "detached" "canceled" "canceled"
+    "#);
 }
 
 #[test]
 fn an_agent_without_streams_is_asked_and_a_lost_stream_says_how_to_follow_its_task() {
     let agent = EchoAgent::start();
     let world = world_with(&agent.url());
-    insta::assert_snapshot!(streamed(&world, &["task hello"]), @"");
-    insta::assert_snapshot!(streamed(&world, &["task hello", "--force"]), @"");
+    insta::assert_snapshot!(streamed(&world, &["task hello"]), @r"
+    exit 0
+    ------- stdout -------
+    hello
+    ------- stderr -------
+    completed
+    note: the agent's card offers no streams, so the message is sent without one and its task asked for
+    task task-2 of py completed: 1 update
+    ");
+    insta::assert_snapshot!(streamed(&world, &["task hello", "--force"]), @r"
+    exit 76
+    ------- stderr -------
+    missive: the agent answered UNSUPPORTED_OPERATION: SendStreamingMessage is not offered by the card
+    hint: if the task is over, leave --task out to open a new one in the same --context
+    hint: `missive send` sends it without a stream; --wait waits for the task
+    ");
 
     let peer = ScriptedPeer::start();
     peer.card(&json!({"capabilities": {"streaming": true}}));
@@ -162,5 +230,11 @@ fn an_agent_without_streams_is_asked_and_a_lost_stream_says_how_to_follow_its_ta
         "schema_version = \"missive.config.v1\"\n[qos]\nstream_resumes = 0\nretries = 0\n",
     );
     let run = world.missive(["stream", "py", "hi", "--config", "missive.toml"]);
-    insta::assert_snapshot!(run.to_string(), @"");
+    insta::assert_snapshot!(run.to_string(), @r"
+    exit 86
+    ------- stderr -------
+    working
+    missive: the stream ended while the task was working: the agent answered HTTP 404: not found
+    hint: the task goes on at the agent: `missive task subscribe t` follows it, `missive task cancel t` cancels it
+    ");
 }

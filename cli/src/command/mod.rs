@@ -21,7 +21,7 @@ mod webhook;
 
 use crate::args::events::Events;
 use crate::args::global::Globals;
-use crate::args::{Cli, Command};
+use crate::args::{Cli, Command, Task};
 use crate::config;
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -100,17 +100,15 @@ pub(crate) fn run(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
 /// Whether a command prints one result, and nothing before it is done.
 fn answers_at_once(command: &Command) -> bool {
     match command {
-        Command::Agent(_)
-        | Command::Context(_)
-        | Command::Task(_)
-        | Command::Push(_)
-        | Command::Log(_) => true,
+        Command::Agent(_) | Command::Context(_) | Command::Push(_) | Command::Log(_) => true,
+        Command::Task(command) => !matches!(command, Task::Subscribe(_)),
         Command::Events(command) => matches!(
             command,
             Events::List(_) | Events::Show(_) | Events::Stats(_)
         ),
         Command::Send(_)
         | Command::Webhook(_)
+        | Command::Stream(_)
         | Command::Retry(_)
         | Command::Projection(_)
         | Command::Doctor(_)

@@ -148,6 +148,15 @@ pub(super) fn tell_files(output: &Output, answer: &AnswerReport, at: u64) {
 
 /// What people must know beside the text: how the task stands, and what can be done now.
 pub(super) fn remark(output: &Output, agent: &str, answer: &AnswerReport, exit: Exit) {
+    remark_task(output, agent, answer, exit);
+    let is_over = matches!(answer.state, None | Some("completed"));
+    if answer.text.is_empty() && is_over && beside(answer).is_empty() {
+        output.note("the answer has no text; --json shows all of it");
+    }
+}
+
+/// How the task stands, and what can be done now.
+pub(super) fn remark_task(output: &Output, agent: &str, answer: &AnswerReport, exit: Exit) {
     let state = answer.state.unwrap_or_default();
     let task = answer.task_id.as_deref().unwrap_or_default();
     let named = format!("task {task} of {agent}");
@@ -164,9 +173,6 @@ pub(super) fn remark(output: &Output, agent: &str, answer: &AnswerReport, exit: 
         output.note(&format!("hint: {}", acting::follow(task, agent)));
     } else {
         remark_state(output, agent, answer, state, &named);
-    }
-    if answer.text.is_empty() && matches!(state, "" | "completed") && beside(answer).is_empty() {
-        output.note("the answer has no text; --json shows all of it");
     }
 }
 

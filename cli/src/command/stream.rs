@@ -4,7 +4,7 @@
 //! alone. People get the text on standard output as it arrives, and what happens to the task on stderr.
 
 use super::beside::Beside;
-use super::send::{command as message, remark, remark_addresses, tell_files};
+use super::send::{command as message, remark_addresses, remark_task, tell_files};
 use super::task;
 use super::{Setting, acting};
 use crate::args::send::Stream as Arguments;
@@ -19,8 +19,9 @@ use acting::{Told, Wish};
 use missive_commands::report::stream::{StreamEvent, StreamReport};
 use missive_commands::report::task::TaskView;
 use missive_commands::task::{find, view};
+use missive_commands::wire::error::ErrorKind;
 use missive_commands::wire::text::excerpt;
-use missive_commands::{Done, Exit, Show, Stream, Subscribe};
+use missive_commands::{CommandError, Done, Exit, Failure as Broke, Show, Stream, Subscribe};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -58,11 +59,28 @@ async fn stream(
     live.end(streamed.as_ref().ok().map(|done| &done.report))
         .await?;
     let told = Told::of(setting).about(target).ended_by(wish.ending());
-    let done = acting::concluded(&missive, output, &told, streamed)?;
+    let refused = streamed.as_ref().is_err_and(is_refused);
+    let done = acting::concluded(&missive, output, &told, streamed);
+    let done = done.map_err(|failure| {
+        if refused {
+            return failure
+                .hint("`missive send` sends it without a stream; --wait waits for the task");
+        }
+        failure
+    })?;
     output.report(&Streamed(&done.report)).await?;
     summary(output, &done);
     remark_addresses(output, &command.send);
     Ok(wish.exit(done.exit))
+}
+
+/// Whether the agent does not do what was asked of it.
+fn is_refused(error: &CommandError) -> bool {
+    let kinds = [ErrorKind::UnsupportedOperation, ErrorKind::MethodNotFound];
+    match error {
+        CommandError::Failed(Broke::Peer { error, .. }) => kinds.contains(&error.kind),
+        CommandError::Failed(_) | CommandError::Refused(_) => false,
+    }
 }
 
 /// `task subscribe`.
@@ -149,9 +167,9 @@ fn summary(output: &Output, done: &Done<StreamReport>) {
         }
         Some(why) => {
             output.note(&format!("the task was asked to stop: {}", excerpt(why)));
-            remark(output, &report.agent, answer, done.exit);
+            remark_task(output, &report.agent, answer, done.exit);
         }
-        None => remark(output, &report.agent, answer, done.exit),
+        None => remark_task(output, &report.agent, answer, done.exit),
     }
     if report.text_cut {
         output.note("note: the text is longer than is held at once; the log has all of it");
