@@ -21,7 +21,8 @@ mod webhook;
 
 use crate::args::events::Events;
 use crate::args::global::Globals;
-use crate::args::{Cli, Command, Task};
+use crate::args::task::Task;
+use crate::args::{Cli, Command};
 use crate::config;
 use crate::environment::Environment;
 use crate::failure::Failure;

@@ -140,13 +140,13 @@ impl Delivery {
                 })
             }
             UpdateKind::Status(read) => EventKind::PushStatusUpdate(PushStatusUpdate {
-                status: facts::status(read)?,
+                status: facts::status(TaskId::new(read.task_id.as_deref()?).ok()?, read),
                 linked,
                 duplicate,
                 violations,
             }),
             UpdateKind::Artifact(read) => EventKind::PushArtifactUpdate(PushArtifactUpdate {
-                chunk: facts::chunk(read)?,
+                chunk: facts::chunk(TaskId::new(read.task_id.as_deref()?).ok()?, read)?,
                 linked,
                 duplicate,
                 violations,

@@ -7,8 +7,8 @@ pub mod agent;
 pub mod context;
 pub mod push;
 pub mod send;
-pub mod task;
 pub mod stream;
+pub mod task;
 
 use serde_json::value::RawValue;
 

@@ -14,9 +14,9 @@ mod receive;
 mod recorded;
 mod send;
 mod signatures;
-mod tasks;
 mod streams;
 mod streams_broken;
+mod tasks;
 mod turns;
 
 use std::collections::BTreeMap;

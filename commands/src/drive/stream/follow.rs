@@ -105,7 +105,7 @@ impl Waiting {
 
 impl<L: Log> Missive<L> {
     /// Follows a stream until it ends, its task is over, or the user has seen enough.
-    pub(super) async fn follow(
+    pub(super) async fn follow_stream(
         &self,
         flow: &mut Flow<'_>,
         channel: &mut Channel,

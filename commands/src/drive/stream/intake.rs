@@ -55,7 +55,7 @@ impl<L: Log> Missive<L> {
             }
         };
         let ended = self
-            .follow(flow, &mut channel, &mut incoming, sink, interrupt)
+            .follow_stream(flow, &mut channel, &mut incoming, sink, interrupt)
             .await?;
         let ended = match ended {
             Ended::Early(rest) if channel.updates == 0 => {

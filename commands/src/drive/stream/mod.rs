@@ -23,6 +23,7 @@ use super::choose::Chosen;
 use super::outcome::shape_of;
 use super::outgoing::{Letter, Line, Outgoing};
 use super::send::{Send, Unanswered, name_of};
+use super::wait::Pauses;
 use super::{Course, Done};
 use crate::decide::Decide;
 use crate::effect::ask::AskError;
@@ -380,7 +381,14 @@ impl<L: Log> Missive<L> {
             .await?;
         let first = answered.reading;
         let (reading, exit) = self
-            .wait(course, &letter.peer, &line, first, interrupt)
+            .wait(
+                course,
+                &letter.peer,
+                &line,
+                first,
+                Pauses::default(),
+                interrupt,
+            )
             .await?;
         sink.show(event_of_answer(&reading, course.newest.0)).await;
         let mut flow = Self::flow_of(course.clone(), letter, &line);

@@ -9,6 +9,7 @@ use tokio::time::sleep;
 
 use super::super::call::Call;
 use super::super::stored::event_at;
+use super::super::wait::Pauses;
 use super::close::links_of;
 use super::follow::Channel;
 use super::picture::event_of_answer;
@@ -315,7 +316,14 @@ impl<L: Log> Missive<L> {
         };
         let mut course = flow.course.clone();
         let waited = self
-            .wait(&mut course, flow.peer, flow.line, first, interrupt)
+            .wait(
+                &mut course,
+                flow.peer,
+                flow.line,
+                first,
+                Pauses::default(),
+                interrupt,
+            )
             .await;
         flow.course = course;
         match waited {
