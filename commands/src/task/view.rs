@@ -151,7 +151,10 @@ impl Text {
             self.whole.push('\n');
         }
         let left = TEXT_BYTES_MAX.saturating_sub(self.whole.len());
-        let end = more.floor_char_boundary(left);
+        let mut end = left.min(more.len());
+        while !more.is_char_boundary(end) {
+            end -= 1;
+        }
         self.cut |= end < more.len();
         self.whole.push_str(more.get(..end).unwrap_or_default());
     }

@@ -374,7 +374,7 @@ pub(crate) fn event_of_answer(reading: &Reading, sequence: u64) -> StreamEvent {
     match &reading.reply {
         Reply::Task(task) => event.artifacts = texts_of(task),
         Reply::Message(_) | Reply::Tasks { .. } | Reply::Push(_) | Reply::Card(_) => {
-            event.kind = "message"
+            event.kind = "message";
         }
     }
     event
