@@ -151,10 +151,7 @@ impl Text {
             self.whole.push('\n');
         }
         let left = TEXT_BYTES_MAX.saturating_sub(self.whole.len());
-        let mut end = left.min(more.len());
-        while !more.is_char_boundary(end) {
-            end -= 1;
-        }
+        let end = boundary(more, left);
         self.cut |= end < more.len();
         self.whole.push_str(more.get(..end).unwrap_or_default());
     }
@@ -162,6 +159,15 @@ impl Text {
     fn next(&mut self) {
         self.apart = true;
     }
+}
+
+/// The last place at which a text can be cut, from `at` backwards.
+fn boundary(text: &str, at: usize) -> usize {
+    let mut end = at.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    end
 }
 
 /// What is said beside a state.

@@ -154,25 +154,10 @@ impl<'a> Told<'a> {
                 "leave --context out, or give --context {}",
                 word(belongs_to.as_str())
             ),
-            Refusal::NoTask { task, known, .. } => {
-                let known: Vec<&str> = known.iter().map(String::as_str).collect();
-                return Some(
-                    suggest::hint(task.as_str(), "task", &known).unwrap_or_else(|| {
-                        "`missive task list` shows all; name the agent with --agent to ask it"
-                            .to_owned()
-                    }),
-                );
-            }
-            Refusal::SeveralTasks { agents, .. } => {
-                format!("name one with --agent: {}", agents.join(", "))
-            }
-            Refusal::TaskOfUrl { .. } => "name its address with --agent URL".to_owned(),
-            Refusal::NoArtifact {
-                artifact, known, ..
-            } => {
-                let known: Vec<&str> = known.iter().map(String::as_str).collect();
-                return suggest::hint(artifact, "artifact", &known);
-            }
+            Refusal::NoTask { .. }
+            | Refusal::SeveralTasks { .. }
+            | Refusal::TaskOfUrl { .. }
+            | Refusal::NoArtifact { .. } => return about_task(refusal),
             Refusal::NoContext { name, nearest } => no_context(name, nearest),
             Refusal::ContextTaken { context, .. } | Refusal::ContextClosed { context } => {
                 format!("`missive context show {}` shows it", word(context.as_str()))
@@ -182,13 +167,7 @@ impl<'a> Told<'a> {
                  again, should it be out of date",
                 self.agent()
             ),
-            Refusal::ExtensionsRequired { missing } => {
-                let flags: Vec<String> = missing
-                    .iter()
-                    .map(|uri| format!("--a2a-extension {}", word(uri)))
-                    .collect();
-                format!("declare it with {}", flags.join(" "))
-            }
+            Refusal::ExtensionsRequired { missing } => declare(missing),
             Refusal::NoExtendedCard => PUBLIC_CARD.to_owned(),
             Refusal::NoCredentials => CREDENTIALS.to_owned(),
             Refusal::RequestTooLarge { .. } => TOO_LARGE.to_owned(),
@@ -269,6 +248,38 @@ impl<'a> Told<'a> {
             ),
         }
     }
+}
+
+/// What can be done where a task, or a part of one, is not what was meant.
+fn about_task(refusal: &Refusal) -> Option<String> {
+    if let Refusal::NoTask { task, known, .. } = refusal {
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        return Some(
+            suggest::hint(task.as_str(), "task", &known).unwrap_or_else(|| {
+                "`missive task list` shows all; name the agent with --agent to ask it".to_owned()
+            }),
+        );
+    }
+    if let Refusal::SeveralTasks { agents, .. } = refusal {
+        return Some(format!("name one with --agent: {}", agents.join(", ")));
+    }
+    if let Refusal::NoArtifact {
+        artifact, known, ..
+    } = refusal
+    {
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        return suggest::hint(artifact, "artifact", &known);
+    }
+    Some("name its address with --agent URL".to_owned())
+}
+
+/// How extensions are declared.
+fn declare(missing: &[String]) -> String {
+    let flags = missing.iter();
+    let flags: Vec<String> = flags
+        .map(|uri| format!("--a2a-extension {}", word(uri)))
+        .collect();
+    format!("declare it with {}", flags.join(" "))
 }
 
 /// What can be done about a failure of an operation.

@@ -94,16 +94,11 @@ async fn remote(
         }),
         None => None,
     };
-    let state = match command.state.map(|state| state.as_str()) {
-        Some(name) => match TaskState::named(name) {
-            Some(state) => Some(state),
-            None => {
-                let what = format!("no agent can be asked for tasks that are {name}");
-                return Err(Failure::usage(what).detail("state"));
-            }
-        },
-        None => None,
-    };
+    let state = command
+        .state
+        .map(missive_log::event::facts::TaskState::as_str);
+    let state = state.map(|name| TaskState::named(name).ok_or_else(|| unasked(name)));
+    let state = state.transpose()?;
     let missive = acting::for_requests(setting, session, Some(&target))?;
     let listing = TaskListing {
         target,
@@ -156,6 +151,10 @@ fn no_context(text: &str) -> Failure {
     Failure::new(Exit::NotFound, format!("no context is called {text}"))
         .detail("context")
         .hint("`missive context list` shows all")
+}
+
+fn unasked(state: &str) -> Failure {
+    Failure::usage(format!("no agent can be asked for tasks that are {state}")).detail("state")
 }
 
 fn bad_token() -> Failure {

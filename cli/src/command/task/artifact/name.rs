@@ -63,7 +63,10 @@ fn shortened(name: &str) -> String {
         return name.to_owned();
     }
     let (stem, extension) = parts(name);
-    let end = stem.floor_char_boundary(BYTES_MAX.saturating_sub(extension.len()));
+    let mut end = stem.len().min(BYTES_MAX.saturating_sub(extension.len()));
+    while !stem.is_char_boundary(end) {
+        end -= 1;
+    }
     let stem = stem.get(..end).unwrap_or_default().trim_end();
     format!("{stem}{extension}")
 }
