@@ -10,6 +10,7 @@ use missive_log::event::{MessageId, OperationId, TaskId};
 use std::path::PathBuf;
 
 /// A message and where it goes, for every command that sends one.
+#[expect(clippy::struct_field_names, reason = "the field is called as its flag")]
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Message {
     /// A registered alias, or a URL for one-off use

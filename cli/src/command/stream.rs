@@ -248,6 +248,12 @@ fn digest(before: u64, bytes: &[u8]) -> u64 {
     end ^ 0xcbf2_9ce4_8422_2325
 }
 
+/// Whose text came last: an artifact's, which may have no id, or none yet.
+enum Current {
+    Nothing,
+    Artifact(Option<String>),
+}
+
 /// Updates on their way to whoever watches.
 struct Live<'a> {
     output: &'a mut Output,
@@ -255,7 +261,8 @@ struct Live<'a> {
     escaper: Escaper,
     /// By artifact.
     seen: BTreeMap<Option<String>, Seen>,
-    current: Option<Option<String>>,
+    /// The artifact whose text came last.
+    current: Current,
     /// Whether the last line of standard output has no end yet.
     open_line: bool,
     /// Whether anything was written to standard output.
@@ -272,7 +279,7 @@ impl<'a> Live<'a> {
             progress,
             escaper: Escaper::default(),
             seen: BTreeMap::new(),
-            current: None,
+            current: Current::Nothing,
             open_line: false,
             wrote: false,
             state: None,
@@ -339,13 +346,17 @@ impl<'a> Live<'a> {
     async fn artifact(&mut self, id: Option<&str>, text: &str, append: bool) {
         let id = id.map(str::to_owned);
         let begins = !append && self.seen.contains_key(&id);
-        if self.current.as_ref().is_some_and(|current| *current != id) || begins {
+        let another = match &self.current {
+            Current::Nothing => false,
+            Current::Artifact(current) => *current != id,
+        };
+        if another || begins {
             self.end_line().await;
         }
         if begins {
             self.seen.remove(&id);
         }
-        self.current = Some(id.clone());
+        self.current = Current::Artifact(id.clone());
         self.seen.entry(id).or_default().add(text);
         self.write(text).await;
     }

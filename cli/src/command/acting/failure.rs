@@ -129,14 +129,7 @@ impl<'a> Told<'a> {
 
     fn advice(&self, refusal: &Refusal) -> Option<String> {
         Some(match refusal {
-            Refusal::AliasTaken { alias, configured } => {
-                let place = if *configured {
-                    ", which the configuration holds"
-                } else {
-                    ""
-                };
-                format!("choose another alias; `missive agent show {alias}` shows this one{place}")
-            }
+            Refusal::AliasTaken { alias, configured } => taken(alias, *configured),
             Refusal::Configured { .. } => "change it in the configuration file".to_owned(),
             Refusal::BadUrl { .. } => ADDRESS.to_owned(),
             Refusal::TaskEnded {
@@ -480,6 +473,15 @@ fn of_kind(kind: ErrorKind) -> Option<&'static str> {
         | ErrorKind::RateLimited
         | ErrorKind::HttpStatus => None,
     }
+}
+
+fn taken(alias: &Alias, configured: bool) -> String {
+    let place = if configured {
+        ", which the configuration holds"
+    } else {
+        ""
+    };
+    format!("choose another alias; `missive agent show {alias}` shows this one{place}")
 }
 
 fn no_context(name: &str, nearest: &[String]) -> String {
