@@ -235,6 +235,6 @@ fn an_agent_without_streams_is_asked_and_a_lost_stream_says_how_to_follow_its_ta
     ------- stderr -------
     working
     missive: the stream ended while the task was working: the agent answered HTTP 404: not found
-    hint: the task goes on at the agent: `missive task subscribe t` follows it, `missive task cancel t` cancels it
+    hint: the task goes on at the agent: `missive task wait t` waits for its end, and `missive task cancel t` cancels it
     ");
 }
