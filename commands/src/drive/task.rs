@@ -15,6 +15,7 @@ use missive_projections::Task;
 use super::call::Call;
 use super::card::Want;
 use super::send::{Line, is_same_place};
+use super::stream::says_no;
 use super::wait::{Pauses, pause_after};
 use super::{Course, Done};
 use crate::effect::reach::CallErrorKind;
@@ -72,6 +73,8 @@ struct Ground {
     line: Line,
     /// Whether the interface came from a card that was not asked for now.
     cached: bool,
+    /// Whether the card offers streams.
+    streams: bool,
 }
 
 impl<L: Log> Missive<L> {
@@ -140,7 +143,8 @@ impl<L: Log> Missive<L> {
         Ok(Done { report, exit })
     }
 
-    /// Asks for a task until it ends or waits for somebody, with growing pauses or one of `interval`.
+    /// Waits until a task ends or waits for somebody: by following it where the agent streams, else, or with
+    /// an `interval`, by asking for it again and again.
     ///
     /// # Errors
     /// As [`Missive::task_get`].
@@ -161,12 +165,24 @@ impl<L: Log> Missive<L> {
         let mut ground = self.ground(&on.target, interrupt).await?;
         let first = self.first_look(on, &mut ground, pauses, interrupt).await?;
         let first = about(&ground, first)?;
+        let follow = ground.streams && interval.is_none() && goes_on(&first);
+        let links = self.links(on)?;
         let Ground {
             peer, course, line, ..
         } = &mut ground;
-        let (reading, exit) = self
-            .wait(course, peer, line, first, pauses, interrupt)
-            .await?;
+        let attended = if follow {
+            self.attend(course, peer, line, links, interrupt).await.ok()
+        } else {
+            None
+        };
+        let (reading, exit) = match attended {
+            Some(attended) => attended,
+            // What could not be followed can still be asked for.
+            None => {
+                self.wait(course, peer, line, first, pauses, interrupt)
+                    .await?
+            }
+        };
         let (report, known) = self.task_seen(on, &ground, &reading, None).await?;
         let ended = known.filter(|task| task.state.is_terminal());
         let exit = ended.map_or(exit, |task| outcome_code(Some(task.state)));
@@ -306,6 +322,7 @@ impl<L: Log> Missive<L> {
             .choose(&mut course, &peer, None, Want::Usable, interrupt)
             .await?;
         let cached = chosen.is_cached();
+        let streams = !says_no(&chosen);
         let line = Line::new(chosen.negotiated.choice, self.redactor())?;
         line.tell();
         if line.choice.foreign_host {
@@ -317,6 +334,7 @@ impl<L: Log> Missive<L> {
             course,
             line,
             cached,
+            streams,
         })
     }
 
@@ -455,6 +473,11 @@ impl<L: Log> Missive<L> {
             operation_id: None,
         })
     }
+}
+
+/// Whether the task of an answer is at work.
+fn goes_on(reading: &Reading) -> bool {
+    state_of(reading).is_some_and(|state| !state.is_terminal() && !state.is_interrupted())
 }
 
 fn get(task: &TaskId, history_length: Option<u32>) -> Operation {

@@ -253,6 +253,51 @@ async fn a_wait_ends_with_the_code_of_the_state() {
 }
 
 #[tokio::test]
+async fn a_wait_follows_the_task_where_the_agent_streams_and_asks_where_that_fails() {
+    let whole = task_at("TASK_STATE_WORKING", 1);
+    let end = json!({"statusUpdate": {"taskId": "t", "contextId": "c",
+        "status": {"state": "TASK_STATE_COMPLETED", "timestamp": "2026-11-30T10:00:02Z"}}});
+    for (what, stream, asked) in [
+        (
+            "followed",
+            Some([json!({"task": whole}), end].map(|v| v.to_string())),
+            1,
+        ),
+        ("not followed", None, 3),
+    ] {
+        let peer = ScriptedPeer::start();
+        peer.card(
+            &json!({"supportedInterfaces": peer.interfaces(&["HTTP+JSON"]),
+            "capabilities": {"streaming": true}}),
+        );
+        let done = task_at("TASK_STATE_COMPLETED", 2);
+        peer.on("GET", "/rest/tasks/t", Answer::json(200, &done));
+        peer.once("GET", "/rest/tasks/t", Answer::json(200, &whole));
+        match stream {
+            Some(updates) => {
+                peer.on_subscribe("t", &Answer::a2a_stream(updates));
+            }
+            None => {
+                peer.once("GET", "/rest/tasks/t", Answer::json(200, &whole));
+                peer.on_subscribe("t", &Answer::a2a_error("unsupported_operation"));
+            }
+        }
+        let world = World::new().with_agent(&peer.url()).await;
+
+        let waited = world
+            .missive()
+            .task_wait(&on("t"), None, &mut patient())
+            .await;
+
+        let waited = waited.unwrap();
+        assert_eq!(waited.exit.number(), 0, "{what}");
+        assert_eq!(waited.report.task.state, "completed", "{what}");
+        let gets = peer.requests_to("GET", "/rest/tasks/t").len();
+        assert_eq!(gets, asked, "{what}");
+    }
+}
+
+#[tokio::test]
 async fn a_wait_whose_time_is_over_says_how_the_task_stands() {
     let (_peer, mut world) = peer_with(&task_at("TASK_STATE_WORKING", 1)).await;
     world.requests.timeout = Some(Duration::from_millis(300));

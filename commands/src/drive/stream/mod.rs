@@ -265,6 +265,30 @@ impl<L: Log> Missive<L> {
         Ok(report(&flow, None, None, exit))
     }
 
+    /// Follows a task that goes on until it ends or waits for somebody, for whoever shows nothing of it.
+    ///
+    /// # Errors
+    /// The task could not be followed; whoever called may ask for it instead.
+    pub(super) async fn attend(
+        &self,
+        course: &mut Course,
+        peer: &Peer,
+        line: &Line,
+        links: Links,
+        interrupt: &mut Interrupt,
+    ) -> Result<(Reading, Exit), CommandError> {
+        let task = links.task.as_ref().map_or("", TaskId::as_str);
+        let context = links.context.as_ref().map(ContextId::as_str);
+        let picture = Picture::of_task(task, context);
+        let mut flow = Flow::new(course.clone(), peer, line, links, picture);
+        let followed = self
+            .subscribe_first(&mut flow, &mut Nobody, interrupt)
+            .await;
+        let reading;
+        (*course, reading) = flow.into_answer();
+        Ok((reading, followed?))
+    }
+
     /// The beginning of a flow that a message opens.
     pub(crate) fn flow_of<'a>(course: Course, letter: &'a Letter, line: &'a Line) -> Flow<'a> {
         let links = Links {
@@ -442,7 +466,7 @@ fn report(
 }
 
 /// Whether a card says that its agent does not stream.
-fn says_no(chosen: &Chosen) -> bool {
+pub(super) fn says_no(chosen: &Chosen) -> bool {
     let card = chosen.card.as_ref();
     card.is_some_and(|loaded| !loaded.card.capabilities.streaming)
 }
