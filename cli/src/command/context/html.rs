@@ -4,8 +4,8 @@
 //! HTML, and it stands between tags only, never inside of one.
 
 use super::super::seconds;
-use super::export::{TaskRow, Withheld};
 use super::list::fields;
+use super::rest::{TaskRow, Withheld};
 use crate::render::escape;
 use missive_commands::conversation::{Side, Turn};
 use missive_commands::report::context::ContextView;

@@ -3,6 +3,7 @@
 mod export;
 mod html;
 mod list;
+mod rest;
 mod show;
 mod story;
 
