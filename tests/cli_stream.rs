@@ -238,3 +238,17 @@ fn an_agent_without_streams_is_asked_and_a_lost_stream_says_how_to_follow_its_ta
     hint: the task goes on at the agent: `missive task wait t` waits for its end, and `missive task cancel t` cancels it
     ");
 }
+
+#[test]
+fn a_stream_that_broke_before_it_said_anything_is_listed_by_the_doctor() {
+    let peer = ScriptedPeer::start();
+    peer.card(&json!({"capabilities": {"streaming": true}}));
+    peer.on_stream(&Answer::a2a_stream([Step::from(Piece::Reset)]));
+    let world = world_with(&peer.url());
+
+    let run = world.missive(["stream", "py", "hi"]);
+    let doctor = world.missive(["doctor"]);
+
+    assert_eq!(run.code, Some(86), "{run}");
+    assert!(doctor.stdout.contains("is in doubt"), "{doctor}");
+}

@@ -195,9 +195,9 @@ fn observe(rows: &mut impl Rows, event: &Event, report: Report<'_>) {
         }
         if row.status.seq == event.seq {
             row.agent = agent;
-            row.context = context.cloned().or(row.context);
         }
     }
+    // A task stays in its context (A2A 1.0 section 3.4.1): whoever tells of another one moves nothing.
     row.context = row.context.or_else(|| context.cloned());
     row.last = event.seq;
     if let Report::Whole(facts) = report {

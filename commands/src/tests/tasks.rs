@@ -273,14 +273,11 @@ async fn a_wait_follows_the_task_where_the_agent_streams_and_asks_where_that_fai
         let done = task_at("TASK_STATE_COMPLETED", 2);
         peer.on("GET", "/rest/tasks/t", Answer::json(200, &done));
         peer.once("GET", "/rest/tasks/t", Answer::json(200, &whole));
-        match stream {
-            Some(updates) => {
-                peer.on_subscribe("t", &Answer::a2a_stream(updates));
-            }
-            None => {
-                peer.once("GET", "/rest/tasks/t", Answer::json(200, &whole));
-                peer.on_subscribe("t", &Answer::a2a_error("unsupported_operation"));
-            }
+        if let Some(updates) = stream {
+            peer.on_subscribe("t", &Answer::a2a_stream(updates));
+        } else {
+            peer.once("GET", "/rest/tasks/t", Answer::json(200, &whole));
+            peer.on_subscribe("t", &Answer::a2a_error("unsupported_operation"));
         }
         let world = World::new().with_agent(&peer.url()).await;
 

@@ -217,6 +217,13 @@ fn a_first_end_counts_and_what_says_otherwise_is_flagged() {
         "op",
         vec![told(1, "t", Working), told(2, "t", Completed)],
     );
+    for of in ["c", "another"] {
+        let status = StatusFacts {
+            context: Some(context(of)),
+            ..status("t", Completed)
+        };
+        world.append(about("ada", delivered(status, true, false)));
+    }
     world.append(about("ada", delivered(status("t", Canceled), true, false)));
     world.append(about("ada", delivered(status("t", Working), true, false)));
     world.append(about("ada", delivered(status("t", Canceled), false, false)));
@@ -229,7 +236,8 @@ fn a_first_end_counts_and_what_says_otherwise_is_flagged() {
         (Completed, Some(Seq(begun.0 + 2)))
     );
     assert_eq!((task.contradicted, task.refused), (1, 1));
-    assert_eq!(task.status.seq, Seq(begun.0 + 2));
+    assert_eq!(task.context, Some(context("c")));
+    assert_eq!(task.status.seq, Seq(begun.0 + 4));
     assert_eq!(task.source.payload, None);
 }
 

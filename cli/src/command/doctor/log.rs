@@ -9,7 +9,7 @@ use crate::open::{Session, failure};
 use crate::render::Output;
 use missive_commands::Exit;
 use missive_log::backend::instance::Instance;
-use missive_projections::{Intent, Views, ViewsError};
+use missive_projections::{Views, ViewsError};
 use serde_json::json;
 
 pub(super) async fn checks(
@@ -98,7 +98,7 @@ fn operations(session: &Session, views: &Views) -> Result<Vec<Check>, ViewsError
     for open in views.outbox()? {
         if open.doubt.is_none() && Instance::is_alive(&run, open.instance) {
             under_way += 1;
-        } else if open.intent == Intent::Send {
+        } else if open.intent.is_message() {
             doubtful.push(open);
         }
     }

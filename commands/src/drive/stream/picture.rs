@@ -168,8 +168,7 @@ impl Picture {
             let what = "a message in a stream about a task, or a second one";
             odd.note("unexpected_message", what);
         }
-        let ended = self.task.state.as_ref().is_some_and(TaskState::is_terminal);
-        if ended && !matches!(update.kind, UpdateKind::Task(_)) {
+        if self.has_ended() && !matches!(update.kind, UpdateKind::Task(_)) {
             odd.note("after_the_end", "an update after the end of the task");
         }
         if let UpdateKind::Artifact(chunk) = &update.kind {
@@ -208,6 +207,10 @@ impl Picture {
             }
             UpdateKind::Status(status) => {
                 self.name(status.task_id.as_ref(), status.context_id.as_ref());
+                // The first end counts, here as in the views (C074, C076); this one is flagged.
+                if self.has_ended() {
+                    return;
+                }
                 self.task.state = Some(status.state.clone());
                 self.task.updated.clone_from(&status.updated);
                 // A null status message says nothing of the earlier one's text (C066).
@@ -231,7 +234,12 @@ impl Picture {
         }
     }
 
+    fn has_ended(&self) -> bool {
+        self.task.state.as_ref().is_some_and(TaskState::is_terminal)
+    }
+
     fn snapshot(&mut self, task: TaskFacts) {
+        let end = self.task.state.take().filter(TaskState::is_terminal);
         let (id, context) = (self.task.task_id.take(), self.task.context_id.take());
         let texts: usize = task
             .artifacts
@@ -245,6 +253,7 @@ impl Picture {
             .sum();
         self.text_bytes = texts + self.messages.iter().map(String::len).sum::<usize>();
         self.task = task;
+        self.task.state = end.or(self.task.state.take());
         self.task.task_id = self.task.task_id.take().or(id);
         self.task.context_id = self.task.context_id.take().or(context);
     }

@@ -126,3 +126,19 @@ fn an_update_of_another_task_changes_nothing_and_is_flagged() {
         ["task_mismatch: an update of another task than the stream's"]
     );
 }
+
+#[test]
+fn the_first_end_of_a_task_counts_and_what_comes_after_it_is_flagged() {
+    let status = |state: &str| {
+        format!(
+            "data: {{\"statusUpdate\":{{\"taskId\":\"t\",\"contextId\":\"c\",\"status\":{{\"state\":\
+             \"TASK_STATE_{state}\"}}}}}}\n\n"
+        )
+    };
+    let stream = [status("COMPLETED"), status("WORKING"), status("FAILED")].concat();
+
+    let (picture, odd) = seen(stream.as_bytes());
+
+    assert_eq!(picture.state(), Some(State::Completed));
+    assert_eq!(odd.len(), 2, "{odd:?}");
+}
