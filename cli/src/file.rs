@@ -5,6 +5,7 @@
 
 use crate::failure::Failure;
 use missive_commands::Exit;
+use missive_commands::wire::text::cut_at;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -104,11 +105,7 @@ impl Drop for NewFile {
 }
 
 fn short(name: &str) -> &str {
-    let mut end = name.len().min(64);
-    while !name.is_char_boundary(end) {
-        end -= 1;
-    }
-    name.get(..end).unwrap_or_default()
+    name.get(..cut_at(name, 64)).unwrap_or_default()
 }
 
 /// Refuses a place where something is that may not be overwritten; nothing is written.

@@ -36,12 +36,7 @@ where
                 last: Some(self.last),
             }
         } else {
-            let expect = unchanged(views, subject)?;
-            let open = views.outbox_of(self.operation)?;
-            if open.iter().all(|open| open.seq != self.intent) {
-                return Err(Undecided::Superseded(self.operation.clone()));
-            }
-            expect
+            still_open(views, subject, self.operation, self.intent)?
         };
         Ok(Decision {
             expect: vec![expect],
@@ -77,16 +72,26 @@ where
                 last: Some(self.last),
             }
         } else {
-            let expect = unchanged(views, subject)?;
-            let open = views.outbox_of(self.operation)?;
-            if open.iter().all(|open| open.seq != self.intent) {
-                return Err(Undecided::Superseded(self.operation.clone()));
-            }
-            expect
+            still_open(views, subject, self.operation, self.intent)?
         };
         Ok(Decision {
             expect: vec![expect],
             drafts: (self.drafts)(moment),
         })
     }
+}
+
+/// The condition that nobody else concludes the intent, once others may have written.
+fn still_open(
+    views: &Views,
+    subject: Subject,
+    operation: &OperationId,
+    intent: Seq,
+) -> Result<Expect, Undecided> {
+    let expect = unchanged(views, subject)?;
+    let open = views.outbox_of(operation)?;
+    if open.iter().all(|open| open.seq != intent) {
+        return Err(Undecided::Superseded(operation.clone()));
+    }
+    Ok(expect)
 }

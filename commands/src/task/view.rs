@@ -21,6 +21,7 @@ use crate::wire::facts::{self as wire, TaskFacts};
 use crate::wire::json::{Document, Limits};
 use crate::wire::normal::normalise;
 use crate::wire::state::TaskState;
+use crate::wire::text::cut_at;
 use crate::wire::update::{Update, UpdateKind};
 use crate::wire::violation::Violations;
 
@@ -151,7 +152,7 @@ impl Text {
             self.whole.push('\n');
         }
         let left = TEXT_BYTES_MAX.saturating_sub(self.whole.len());
-        let end = boundary(more, left);
+        let end = cut_at(more, left);
         self.cut |= end < more.len();
         self.whole.push_str(more.get(..end).unwrap_or_default());
     }
@@ -159,15 +160,6 @@ impl Text {
     fn next(&mut self) {
         self.apart = true;
     }
-}
-
-/// The last place at which a text can be cut, from `at` backwards.
-fn boundary(text: &str, at: usize) -> usize {
-    let mut end = at.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    end
 }
 
 /// What is said beside a state.

@@ -23,6 +23,15 @@ pub fn excerpt(text: &str) -> String {
     out
 }
 
+/// The last byte, from `at` backwards, at which a text can be cut without cutting a character.
+pub fn cut_at(text: &str, at: usize) -> usize {
+    let mut end = at.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    end
+}
+
 /// Controls (C0, C1) and the marks that reorder or hide text.
 fn is_harmful(character: char) -> bool {
     character.is_control()

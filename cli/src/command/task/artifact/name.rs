@@ -3,6 +3,7 @@
 //! Only the last component of what an agent wrote is ever used, and what is left of it can neither leave
 //! a folder, hide in it, mean a device, nor be taken for a flag. What cannot be used gets a name of ours.
 
+use missive_commands::wire::text::cut_at;
 use std::collections::BTreeSet;
 
 /// The longest name in bytes: with a number and a suffix it still fits everywhere.
@@ -63,10 +64,7 @@ fn shortened(name: &str) -> String {
         return name.to_owned();
     }
     let (stem, extension) = parts(name);
-    let mut end = stem.len().min(BYTES_MAX.saturating_sub(extension.len()));
-    while !stem.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = cut_at(stem, BYTES_MAX.saturating_sub(extension.len()));
     let stem = stem.get(..end).unwrap_or_default().trim_end();
     format!("{stem}{extension}")
 }

@@ -1,5 +1,6 @@
 //! Reading artifacts: what files they become, and writing those.
 
+use super::super::super::Setting;
 use super::super::super::acting::Told;
 use super::files::{Cutter, FileView, Measure, file, is_base64, write};
 use super::name::Names;
@@ -25,6 +26,22 @@ pub(super) struct Reader<'a, L> {
     pub(super) views: &'a Views,
     pub(super) task: &'a Task,
     pub(super) told: Told<'a>,
+}
+
+impl<'a, L> Reader<'a, L> {
+    pub(super) fn of(
+        setting: &'a Setting<'a>,
+        log: &'a L,
+        views: &'a Views,
+        task: &'a Task,
+    ) -> Self {
+        Self {
+            log,
+            views,
+            task,
+            told: Told::of(setting),
+        }
+    }
 }
 
 /// An artifact and the files that it becomes.

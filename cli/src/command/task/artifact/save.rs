@@ -59,12 +59,7 @@ pub(super) async fn save(
     let (views, task) = known(of, setting, session)?;
     let id = &command.which.artifact;
     let artifact = one(id, (setting, session), &views, &task)?;
-    let reader = Reader {
-        log: &**session.log(),
-        views: &views,
-        task: &task,
-        told: Told::of(setting),
-    };
+    let reader = Reader::of(setting, &**session.log(), &views, &task);
     let mut planned = reader.plan(&artifact, &mut Names::default()).await?;
     match (&command.output, planned.files.as_mut_slice()) {
         (_, []) => return Err(nothing(&format!("artifact {id} holds nothing to save"))),
@@ -132,12 +127,7 @@ pub(super) async fn export(
 ) -> Result<Exit, Failure> {
     let of = &command.of;
     let (views, task) = known(of, setting, session)?;
-    let reader = Reader {
-        log: &**session.log(),
-        views: &views,
-        task: &task,
-        told: Told::of(setting),
-    };
+    let reader = Reader::of(setting, &**session.log(), &views, &task);
     let mut names = Names::default();
     let mut all_planned = Vec::new();
     for artifact in all(session, &views, &task)? {

@@ -1,7 +1,6 @@
 //! `missive task artifact list` and `show`: what there is.
 
 use super::super::super::Setting;
-use super::super::super::acting::Told;
 use super::name::Names;
 use super::plan::{Planned, Reader};
 use super::{all, known, one};
@@ -25,12 +24,7 @@ pub(super) async fn list(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let (views, task) = known(of, setting, session)?;
-    let reader = Reader {
-        log: &**session.log(),
-        views: &views,
-        task: &task,
-        told: Told::of(setting),
-    };
+    let reader = Reader::of(setting, &**session.log(), &views, &task);
     let mut names = Names::default();
     let mut artifacts = Vec::new();
     for artifact in all(session, &views, &task)? {
@@ -55,12 +49,7 @@ pub(super) async fn show(
 ) -> Result<Exit, Failure> {
     let (views, task) = known(&which.of, setting, session)?;
     let artifact = one(&which.artifact, (setting, session), &views, &task)?;
-    let reader = Reader {
-        log: &**session.log(),
-        views: &views,
-        task: &task,
-        told: Told::of(setting),
-    };
+    let reader = Reader::of(setting, &**session.log(), &views, &task);
     let planned = reader.plan(&artifact, &mut Names::default()).await?;
     let mut text = String::new();
     let mut parts: Vec<Shown> = Vec::new();
