@@ -368,7 +368,7 @@ fn a_type_that_no_event_can_have_is_told_with_the_nearest_one() {
     exit 66
     ------- stderr -------
     missive: there is no event type `nothing`
-    hint: types begin with a2a.call.*, a2a.card.*, a2a.push.*, a2a.send.*, a2a.stream.*, a2a.subscription.*, a2a.task.*, missive.actor.*, missive.agent.*, missive.artifact.*, missive.context.*, missive.log.*, missive.webhook.*; `missive events stats` counts those of this log
+    hint: types begin with a2a.call.*, a2a.card.*, a2a.push.*, a2a.send.*, a2a.stream.*, a2a.subscription.*, a2a.task.*, missive.actor.*, missive.agent.*, missive.artifact.*, missive.barrier.*, missive.bcast.*, missive.context.*, missive.gather.*, missive.group.*, missive.log.*, missive.reduce.*, missive.round.*, missive.webhook.*; `missive events stats` counts those of this log
     ");
     assert_eq!(empty.code, Some(66), "{empty}");
     for command in ["stats", "export"] {

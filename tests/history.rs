@@ -178,6 +178,7 @@ fn of(operation: &str, mut draft: Draft, cause: Option<Seq>) -> Draft {
         agent: Some(ada()),
         context: Some(ContextId::new("c-1").expect("a context")),
         task: None,
+        group: None,
     };
     draft
 }

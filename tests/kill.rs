@@ -54,6 +54,7 @@ fn batch(ids: &Ids) -> Batch {
             agent: Some(alias.clone()),
             context: ContextId::new(&format!("c-{}", which % 7)).ok(),
             task: None,
+            group: None,
         };
         let text = "note ".repeat(usize::from(length));
         draft.payloads = vec![redactor.text(ids, Role::Note, About::default(), &text)];

@@ -105,6 +105,8 @@ pub fn spoken(kind: &EventKind) -> Option<&'static [Role]> {
         | EventKind::ContextNamed(_)
         | EventKind::ContextExported(_)
         | EventKind::ArtifactsSaved(_)
+        | EventKind::Group(_)
+        | EventKind::Round(_)
         | EventKind::SendFailed(_)
         | EventKind::SendInDoubt(_)
         | EventKind::StreamClosed(_)

@@ -28,6 +28,7 @@ fn event(seq: u64, kind: EventKind) -> Event {
             agent: Alias::new("ada").ok(),
             context: ContextId::new("c").ok(),
             task: None,
+            group: None,
         },
         trace: None,
         kind,

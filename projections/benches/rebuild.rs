@@ -190,6 +190,7 @@ fn operation_of(ids: &Ids, number: usize, first: Seq) -> Vec<Draft> {
             agent: Some(alias(number)),
             context: Some(context.clone()),
             task: Some(task.clone()),
+            group: None,
         },
         ..Draft::new(ids.event(), Subject::Operation(operation.clone()), kind)
     });

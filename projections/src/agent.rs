@@ -231,6 +231,8 @@ impl Projection for Agents {
             | EventKind::ContextClosed(_)
             | EventKind::ContextExported(_)
             | EventKind::ArtifactsSaved(_)
+            | EventKind::Group(_)
+            | EventKind::Round(_)
             | EventKind::Unknown(_) => {}
         }
     }
@@ -247,6 +249,7 @@ fn registered(event: &Event) -> Option<Alias> {
             | Subject::Context(_)
             | Subject::Task(_)
             | Subject::ContextName(_)
+            | Subject::Group(_)
             | Subject::Other(_),
         )
         | None => event.links.agent.clone(),

@@ -1,4 +1,4 @@
-//! Where events are found: kind, agent, context, task, operation, origin, time and subject.
+//! Where events are found: kind, agent, context, task, group, operation, origin, time and subject.
 //!
 //! Indexes look at the envelope only, so an event of a kind that this build does not know is found as
 //! well. Every other view folds such an event as nothing.
@@ -24,7 +24,7 @@ pub(crate) struct Postings;
 
 impl Indexing for Postings {
     const NAME: &'static str = "index";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
     const TABLES: &'static [Table] = &[Table::Postings, Table::Kinds];
 
     fn apply(posts: &mut impl Posts, event: &Event) {
@@ -37,6 +37,9 @@ impl Indexing for Postings {
         }
         if let Some(task) = &event.links.task {
             posts.post(Index::Task, term(task.as_str()), event.seq);
+        }
+        if let Some(group) = &event.links.group {
+            posts.post(Index::Group, term(group.as_str()), event.seq);
         }
         if let Some(operation) = &event.operation {
             posts.post(Index::Operation, term(operation.as_str()), event.seq);

@@ -59,10 +59,8 @@ impl Projection for Messages {
         match &event.kind {
             EventKind::SendRequested(facts) => sent(rows, event, &facts.message),
             EventKind::SendResponded(facts) => {
-                answered(rows, event, facts.task.as_ref().map(Report::Whole));
-                if let Some(message) = &facts.message {
-                    note(rows, event, message, Direction::Received);
-                }
+                let task = facts.task.as_ref().map(Report::Whole);
+                came(rows, event, task, facts.message.as_ref());
             }
             EventKind::SendResolved(facts) => {
                 answered(rows, event, Some(Report::Whole(&facts.task)));
@@ -75,12 +73,7 @@ impl Projection for Messages {
             | EventKind::StreamArtifactUpdate(_) => {
                 answered(rows, event, task::report(&event.kind));
             }
-            EventKind::StreamMessage(facts) => {
-                answered(rows, event, None);
-                if let Some(message) = &facts.message {
-                    note(rows, event, message, Direction::Received);
-                }
-            }
+            EventKind::StreamMessage(facts) => came(rows, event, None, facts.message.as_ref()),
             EventKind::StreamClosed(facts) if facts.end != StreamEnd::InDoubt => {
                 forget(rows, event);
             }
@@ -126,8 +119,23 @@ impl Projection for Messages {
             | EventKind::ContextClosed(_)
             | EventKind::ContextExported(_)
             | EventKind::ArtifactsSaved(_)
+            | EventKind::Group(_)
+            | EventKind::Round(_)
             | EventKind::Unknown(_) => {}
         }
+    }
+}
+
+/// An answer: where the message landed that was sent, and the message that it holds.
+fn came(
+    rows: &mut impl Rows,
+    event: &Event,
+    task: Option<Report<'_>>,
+    message: Option<&MessageId>,
+) {
+    answered(rows, event, task);
+    if let Some(message) = message {
+        note(rows, event, message, Direction::Received);
     }
 }
 

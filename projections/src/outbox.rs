@@ -8,7 +8,7 @@
 use crate::rows::{Rows, Table, load, micros, save, save_new};
 use crate::view::Projection;
 use missive_log::event::facts::{BareUrl, Failure, StreamEnd};
-use missive_log::event::kind::StreamClosed;
+use missive_log::event::kind::{SendRequested, StreamClosed};
 use missive_log::event::{
     Alias, ContextId, EventKind, InstanceId, MessageId, OperationId, Seq, Subject, TaskId,
 };
@@ -99,14 +99,7 @@ impl Projection for Outbox {
             EventKind::CallRequested(call) => {
                 open(rows, &row_of(event, Intent::Call, call.instance, &call.url));
             }
-            EventKind::SendRequested(send) => {
-                let row = Open {
-                    message: Some(send.message.clone()),
-                    attempt: send.attempt,
-                    ..row_of(event, Intent::Send, send.instance, &send.url)
-                };
-                open(rows, &row);
-            }
+            EventKind::SendRequested(send) => requested(rows, event, send),
             EventKind::CardFetched(_) | EventKind::CardFailed(_) => {
                 close_one(rows, event, Intent::Card);
             }
@@ -161,9 +154,20 @@ impl Projection for Outbox {
             | EventKind::ContextClosed(_)
             | EventKind::ContextExported(_)
             | EventKind::ArtifactsSaved(_)
+            | EventKind::Group(_)
+            | EventKind::Round(_)
             | EventKind::Unknown(_) => {}
         }
     }
+}
+
+fn requested(rows: &mut impl Rows, event: &Event, send: &SendRequested) {
+    let row = Open {
+        message: Some(send.message.clone()),
+        attempt: send.attempt,
+        ..row_of(event, Intent::Send, send.instance, &send.url)
+    };
+    open(rows, &row);
 }
 
 fn of_stream(rows: &mut impl Rows, event: &Event) {

@@ -27,6 +27,8 @@ use serde::de::DeserializeOwned;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+mod rounds;
+
 /// The most rows that one list gives: longer lists are asked for by narrower questions.
 pub const LIST_MAX: usize = 100_000;
 

@@ -9,7 +9,7 @@ use crate::error::ViewsError;
 use crate::index::term;
 use crate::rows::{Index, KeyRange, Order, Places, Read, Table, fetch};
 use missive_log::Timestamp;
-use missive_log::event::{Alias, ContextId, Event, OperationId, Origin, Seq, TaskId};
+use missive_log::event::{Alias, ContextId, Event, GroupName, OperationId, Origin, Seq, TaskId};
 use serde::{Deserialize, Serialize};
 
 /// The most places that one selection gives: more are asked for page by page.
@@ -88,6 +88,8 @@ pub struct Filter {
     pub context: Option<ContextId>,
     /// By task.
     pub task: Option<TaskId>,
+    /// By group, by the name that it had then.
+    pub group: Option<GroupName>,
     /// By operation.
     pub operation: Option<OperationId>,
     /// By kind: one of these; empty means any.
@@ -126,6 +128,7 @@ impl Filter {
             self.agent.is_some(),
             self.context.is_some(),
             self.task.is_some(),
+            self.group.is_some(),
             self.operation.is_some(),
             self.origin.is_some(),
         ];
@@ -144,6 +147,10 @@ impl Filter {
                 .task
                 .as_ref()
                 .is_none_or(|task| links.task.as_ref() == Some(task))
+            && self
+                .group
+                .as_ref()
+                .is_none_or(|group| links.group.as_ref() == Some(group))
             && self
                 .operation
                 .as_ref()
@@ -308,6 +315,9 @@ fn streams(rows: &dyn Read, filter: &Filter, places: Places) -> Result<Vec<Strea
     }
     if let Some(task) = &filter.task {
         streams.push(one(Index::Task, task.as_str()));
+    }
+    if let Some(group) = &filter.group {
+        streams.push(one(Index::Group, group.as_str()));
     }
     if let Some(operation) = &filter.operation {
         streams.push(one(Index::Operation, operation.as_str()));

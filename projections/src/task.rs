@@ -166,6 +166,8 @@ pub(crate) fn report(kind: &EventKind) -> Option<Report<'_>> {
         | EventKind::ContextClosed(_)
         | EventKind::ContextExported(_)
         | EventKind::ArtifactsSaved(_)
+        | EventKind::Group(_)
+        | EventKind::Round(_)
         | EventKind::Unknown(_) => None,
     }
 }

@@ -7,9 +7,12 @@ use crate::agent::{Card, Entry};
 use crate::artifact::Artifact;
 use crate::context::Context;
 use crate::error::ViewsError;
+use crate::group::{GroupEntry, Member};
 use crate::message::Message;
 use crate::outbox::Open;
+use crate::output::Output;
 use crate::push::PushConfig;
+use crate::round::{Round, RoundMember};
 use crate::rows::store::Store;
 use crate::rows::{Order, Row, Table, decode_row, postings};
 use crate::source::Source;
@@ -204,7 +207,7 @@ fn describe_key(table: Table, key: &[u8]) -> String {
     }
     let key = key.get(1..).unwrap_or_default();
     match table {
-        Table::Times | Table::Outbox | Table::Sends => {
+        Table::Times | Table::Outbox | Table::Sends | Table::OpenRounds => {
             Seq::from_key(key).map_or_else(|| readable(key), |number| number.to_string())
         }
         Table::Meta
@@ -226,7 +229,13 @@ fn describe_key(table: Table, key: &[u8]) -> String {
         | Table::Pieces
         | Table::ContextNames
         | Table::ContextChildren
-        | Table::PushConfigs => readable(key),
+        | Table::PushConfigs
+        | Table::Groups
+        | Table::GroupMembers
+        | Table::Rounds
+        | Table::RoundMembers
+        | Table::ReduceSources
+        | Table::Outputs => readable(key),
     }
 }
 
@@ -241,7 +250,7 @@ fn describe_value(table: Table, value: &[u8]) -> String {
     }
     match table {
         Table::Postings => Seq::from_key(value).map_or_else(|| readable(value), |s| s.to_string()),
-        Table::Times | Table::Subjects => as_a::<Seq>(value),
+        Table::Times | Table::Subjects | Table::ReduceSources => as_a::<Seq>(value),
         Table::Kinds => as_a::<u64>(value),
         Table::Outbox => as_a::<Open>(value),
         Table::Agents => as_a::<Entry>(value),
@@ -252,6 +261,11 @@ fn describe_value(table: Table, value: &[u8]) -> String {
         Table::Artifacts | Table::Assemblies => as_a::<Artifact>(value),
         Table::Pieces => as_a::<Source>(value),
         Table::PushConfigs => as_a::<PushConfig>(value),
+        Table::Groups => as_a::<GroupEntry>(value),
+        Table::GroupMembers => as_a::<Member>(value),
+        Table::Rounds => as_a::<Round>(value),
+        Table::RoundMembers => as_a::<RoundMember>(value),
+        Table::Outputs => as_a::<Output>(value),
         Table::MessageCounts => as_a::<u32>(value),
         Table::OutboxByOperation => as_a::<Vec<Seq>>(value),
         Table::Meta
@@ -260,6 +274,7 @@ fn describe_value(table: Table, value: &[u8]) -> String {
         | Table::Sends
         | Table::ContextNames
         | Table::ContextChildren
+        | Table::OpenRounds
         | Table::Identities => readable(value),
     }
 }

@@ -8,10 +8,13 @@ use crate::agent::Agents;
 use crate::artifact::Artifacts;
 use crate::context::Contexts;
 use crate::error::ViewsError;
+use crate::group::Groups;
 use crate::index::{Postings, Subjects, Times, count_kinds};
 use crate::message::Messages;
 use crate::outbox::Outbox;
+use crate::output::Outputs;
 use crate::push::PushConfigs;
+use crate::round::Rounds;
 use crate::rows::disk::DiskStore;
 use crate::rows::fold::Fold;
 use crate::rows::pending::Cell;
@@ -22,7 +25,8 @@ use crate::task::Tasks;
 use crate::view::{Indexing, Projection};
 use missive_log::chain::{Link, LogId};
 use missive_log::event::facts::{
-    Binding, CardPath, Failure, KeySource, SignatureOutcome, TaskState,
+    Binding, CardPath, Execution, Failure, FailurePolicy, KeySource, MemberStatus, ReduceFailure,
+    ReduceMethod, ReduceStrategy, RoundStatus, RoutingPolicy, SignatureOutcome, TaskState,
 };
 use missive_log::event::stored::DecodeError;
 use missive_log::event::{Event, EventKind, Seq};
@@ -59,7 +63,10 @@ macro_rules! every_projection {
             Artifacts,
             Messages,
             Contexts,
-            PushConfigs
+            PushConfigs,
+            Groups,
+            Rounds,
+            Outputs
         )
     };
 }
@@ -112,6 +119,14 @@ pub fn fingerprint() -> String {
         Failure::ALL.iter().map(|v| v.as_str()).collect(),
         SignatureOutcome::ALL.iter().map(|v| v.as_str()).collect(),
         KeySource::ALL.iter().map(|v| v.as_str()).collect(),
+        RoutingPolicy::ALL.iter().map(|v| v.as_str()).collect(),
+        Execution::ALL.iter().map(|v| v.as_str()).collect(),
+        FailurePolicy::ALL.iter().map(|v| v.as_str()).collect(),
+        MemberStatus::ALL.iter().map(|v| v.as_str()).collect(),
+        RoundStatus::ALL.iter().map(|v| v.as_str()).collect(),
+        ReduceStrategy::ALL.iter().map(|v| v.as_str()).collect(),
+        ReduceMethod::ALL.iter().map(|v| v.as_str()).collect(),
+        ReduceFailure::ALL.iter().map(|v| v.as_str()).collect(),
     ];
     let bytes = words
         .iter()

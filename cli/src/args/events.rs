@@ -1,7 +1,7 @@
 //! `missive events`, `missive log` and `missive projection`: reading the record.
 
-use super::value::{alias, id, identifier, moment, operation, origin};
-use missive_log::event::{Alias, OperationId, Origin, TaskId, Timestamp};
+use super::value::{alias, group, id, identifier, moment, operation, origin};
+use missive_log::event::{Alias, GroupName, OperationId, Origin, TaskId, Timestamp};
 
 /// The subcommands of `events`.
 #[derive(Debug, Clone, clap::Subcommand)]
@@ -65,6 +65,10 @@ pub(crate) struct Filter {
     /// Events of this task
     #[arg(long, value_name = "ID", value_parser = id::<TaskId>)]
     pub(crate) task: Option<TaskId>,
+
+    /// Events of this group, by the name that it had then
+    #[arg(long, value_name = "NAME", value_parser = group)]
+    pub(crate) group: Option<GroupName>,
 
     /// Events of this operation
     #[arg(long, value_name = "ID", value_parser = operation)]

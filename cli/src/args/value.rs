@@ -7,7 +7,7 @@ use missive_commands::secret::Secret;
 use missive_commands::wire::headers::{HeaderError, check_header};
 use missive_commands::wire::version::Binding;
 use missive_log::event::id::{NotAnId, PEER_ID_BYTES_MAX};
-use missive_log::event::{Alias, OperationId, Origin, Timestamp};
+use missive_log::event::{Alias, GroupName, OperationId, Origin, Timestamp};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -57,6 +57,12 @@ pub(crate) fn duration(text: &str) -> Result<Duration, Refused> {
 pub(crate) fn alias(text: &str) -> Result<Alias, Refused> {
     let text = name(text)?;
     Alias::new(text).map_err(|why| Refused(why.to_string()))
+}
+
+/// The name of a group.
+pub(crate) fn group(text: &str) -> Result<GroupName, Refused> {
+    let text = name(text)?;
+    GroupName::new(text).map_err(|why| Refused(why.to_string()))
 }
 
 /// Checks a name against `[a-z0-9][a-z0-9._-]{0,62}`.

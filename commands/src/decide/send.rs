@@ -123,6 +123,7 @@ impl SendIntent<'_> {
             agent: self.peer.alias.clone(),
             context: self.place.belongs_to.clone(),
             task: self.place.task.clone(),
+            group: None,
         }
     }
 }

@@ -291,6 +291,7 @@ fn updated(
         agent: call.agent.cloned(),
         context: task.context.clone().or_else(|| call.links.context.clone()),
         task: Some(task.task.clone()),
+        group: None,
     };
     let subject = Subject::Task(task.task.clone());
     let payload = evidence::of_object(moment.ids, moment.redactor, Role::Task, raw);

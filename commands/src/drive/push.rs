@@ -226,6 +226,7 @@ impl<L: Log> Missive<L> {
             agent: peer.alias.clone(),
             context: known.and_then(|known| known.context),
             task: Some(task),
+            group: None,
         };
         let mut course = Course::new(self.ids().operation());
         let mut chosen = self

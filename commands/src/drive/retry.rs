@@ -360,6 +360,7 @@ impl<L: Log> Missive<L> {
                 .clone()
                 .or_else(|| case.event.links.context.clone()),
             task: Some(task.task.clone()),
+            group: None,
         };
         self.conclude(&mut case.course, intent, |moment| {
             let payload =

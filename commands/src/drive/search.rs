@@ -146,6 +146,7 @@ impl<L: Log> Missive<L> {
             agent: peer.alias.clone(),
             context: lost.context.cloned(),
             task: TaskId::new(&id).ok(),
+            group: None,
         };
         let operation = Operation::GetTask {
             task_id: id,
@@ -182,6 +183,7 @@ impl<L: Log> Missive<L> {
             agent: peer.alias.clone(),
             context: lost.context.cloned(),
             task: None,
+            group: None,
         };
         let mut without_history = Vec::new();
         let mut page_token = None;

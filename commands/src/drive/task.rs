@@ -237,6 +237,7 @@ impl<L: Log> Missive<L> {
             agent: ground.peer.alias.clone(),
             context: listing.context.clone(),
             task: None,
+            group: None,
         };
         let mut report = TasksReport {
             tasks: Vec::new(),
@@ -432,6 +433,7 @@ impl<L: Log> Missive<L> {
             },
             context: known.and_then(|known| known.context),
             task: Some(on.task.clone()),
+            group: None,
         })
     }
 

@@ -167,6 +167,7 @@ fn unfinished(reading: &Reading, state: Option<TaskState>, peer: &Peer) -> Optio
         agent: peer.alias.clone(),
         context: facts::context(task.context_id.as_deref()),
         task: TaskId::new(&id).ok(),
+        group: None,
     };
     Some((id, links))
 }

@@ -103,6 +103,7 @@ impl<L: Log> Missive<L> {
             agent,
             context: about.context.clone(),
             task: about.task.clone(),
+            group: None,
         })
     }
 }
@@ -146,6 +147,7 @@ fn links(views: &Views, task: &Task, about: &About) -> Result<Links, ViewsError>
         agent: views.agent_of(task)?,
         context: task.context.clone().or_else(|| about.context.clone()),
         task: Some(task.task.clone()),
+        group: None,
     })
 }
 
@@ -165,5 +167,6 @@ fn look_at_context(views: &Views, context: Option<&ContextId>) -> Result<Look, V
         agent,
         context: Some(context.clone()),
         task: None,
+        group: None,
     }))
 }

@@ -25,6 +25,7 @@ async fn streamed(world: &World, frames: &[(EventKind, &str)]) {
             agent: Some(alias("py")),
             context: Some(ContextId::new("c").unwrap()),
             task: Some(TaskId::new("t").unwrap()),
+            group: None,
         };
         draft.payloads =
             vec![redactor.json(&world.ids, Role::Frame, About::default(), frame.as_bytes())];

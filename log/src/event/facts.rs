@@ -9,8 +9,13 @@ use super::time::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
+mod collective;
 mod update;
 
+pub use collective::{
+    Execution, FailurePolicy, MemberStatus, ReduceFailure, ReduceMethod, ReduceSource,
+    ReduceStrategy, RoundStatus, RoutingPolicy, Weight,
+};
 pub use update::{
     ChunkFacts, ContextForm, KeySource, Malformed, PayloadFacts, PushRefusal, SignatureOutcome,
     StatusFacts, StreamEnd, WebhookEnd,

@@ -263,6 +263,14 @@ text_id!(
     Alias, "an alias ([a-z0-9][a-z0-9._-]{0,62})", is_name
 );
 text_id!(
+    /// The name of a group of agents.
+    GroupName, "a group name ([a-z0-9][a-z0-9._-]{0,62})", is_name
+);
+text_id!(
+    /// The place of a member in its group. Ranks are ordered as people count: `rank-2` before `rank-10`.
+    Rank, "a rank ([a-z0-9][a-z0-9._-]{0,62})", is_name
+);
+text_id!(
     /// One command that a user gave, whatever it took to carry out.
     OperationId, "an operation id ([A-Za-z0-9_-]{1,64})", |text| (1..=64).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))

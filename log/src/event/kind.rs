@@ -5,6 +5,8 @@
 
 mod call;
 mod card;
+mod collective;
+mod group;
 mod push;
 mod stream;
 
@@ -15,6 +17,14 @@ pub use call::{
 pub use card::{
     CardChanged, CardChecked, CardFacts, CardFailed, CardFetched, CardRequested,
     ExtendedCardFetched,
+};
+pub use collective::{
+    BarrierCompleted, BarrierMemberEnded, BarrierStarted, BcastCompleted, BcastMemberEnded,
+    BcastStarted, GatherRecorded, ReduceCompleted, ReduceFailed, ReduceSources, ReduceStarted,
+    RoundAbandoned,
+};
+pub use group::{
+    GroupCreated, GroupDeleted, GroupMemberAdded, GroupMemberRemoved, GroupRenamed, GroupTurnTaken,
 };
 pub use push::{
     PushArtifactUpdate, PushConfigured, PushMessage, PushRejected, PushRemoved, PushStatusUpdate,
@@ -220,23 +230,48 @@ pub struct UnknownFact {
 }
 
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $variant:ident($shape:ty) = $name:literal),+ $(,)?) => {
+    (
+        $($(#[$doc:meta])* $variant:ident($shape:ty) = $name:literal),+;
+        $(
+            $(#[$fdoc:meta])* $family:ident($facts:ident) {
+                $($(#[$idoc:meta])* $inner:ident($ishape:ty) = $iname:literal),+ $(,)?
+            }
+        )+
+    ) => {
         /// What happened. The list is closed: folding over it is by name, without a wildcard.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum EventKind {
             $($(#[$doc])* $variant($shape),)+
+            $($(#[$fdoc])* $family($facts),)+
             /// A kind or a version that this build does not know.
             Unknown(UnknownFact),
         }
 
+        $(
+            $(#[$fdoc])*
+            #[derive(Clone, Debug, PartialEq, Eq)]
+            pub enum $facts {
+                $($(#[$idoc])* $inner($ishape),)+
+            }
+
+            $(
+                impl From<$ishape> for EventKind {
+                    fn from(facts: $ishape) -> Self {
+                        Self::$family($facts::$inner(facts))
+                    }
+                }
+            )+
+        )+
+
         impl EventKind {
             /// The dotted names of every known kind, in the order of the list.
-            pub const NAMES: &'static [&'static str] = &[$($name),+];
+            pub const NAMES: &'static [&'static str] = &[$($name,)+ $($($iname,)+)+];
 
             /// The dotted name.
             pub fn name(&self) -> &str {
                 match self {
                     $(Self::$variant(_) => $name,)+
+                    $($(Self::$family($facts::$inner(_)) => $iname,)+)+
                     Self::Unknown(unknown) => &unknown.kind,
                 }
             }
@@ -245,6 +280,7 @@ macro_rules! kinds {
             pub(super) fn has_facts(&self) -> bool {
                 match self {
                     $(Self::$variant(_) => size_of::<$shape>() > 0,)+
+                    $($(Self::$family($facts::$inner(_)) => size_of::<$ishape>() > 0,)+)+
                     Self::Unknown(unknown) => unknown.facts.is_some(),
                 }
             }
@@ -256,6 +292,7 @@ macro_rules! kinds {
             ) -> Result<S::Ok, S::Error> {
                 match self {
                     $(Self::$variant(facts) => facts.serialize(serializer),)+
+                    $($(Self::$family($facts::$inner(facts)) => facts.serialize(serializer),)+)+
                     Self::Unknown(unknown) => {
                         let facts = unknown.facts.as_deref().unwrap_or("{}");
                         let raw: &RawValue =
@@ -279,6 +316,8 @@ macro_rules! kinds {
             pub(crate) fn decode_v1(name: &str, facts: &str) -> Option<serde_json::Result<Self>> {
                 Some(match name {
                     $($name => serde_json::from_str(facts).map(Self::$variant),)+
+                    $($($iname => serde_json::from_str(facts)
+                        .map(|facts| Self::$family($facts::$inner(facts))),)+)+
                     _ => return None,
                 })
             }
@@ -378,7 +417,50 @@ kinds!(
     /// A context left the house.
     ContextExported(ContextExported) = "missive.context.exported",
     /// Artifacts were written to files.
-    ArtifactsSaved(ArtifactsSaved) = "missive.artifact.saved",
+    ArtifactsSaved(ArtifactsSaved) = "missive.artifact.saved";
+
+    /// Something about a group of agents.
+    Group(GroupFact) {
+        /// A group was made.
+        Created(GroupCreated) = "missive.group.created",
+        /// A group got another name.
+        Renamed(GroupRenamed) = "missive.group.renamed",
+        /// A group is no more.
+        Deleted(GroupDeleted) = "missive.group.deleted",
+        /// An agent became a member.
+        MemberAdded(GroupMemberAdded) = "missive.group.member_added",
+        /// An agent is a member no more.
+        MemberRemoved(GroupMemberRemoved) = "missive.group.member_removed",
+        /// A member took its turn.
+        TurnTaken(GroupTurnTaken) = "missive.group.turn_taken",
+    }
+    /// Something that was done with many agents at once.
+    Round(RoundFact) {
+        /// Intent: send a message to every member.
+        BcastStarted(BcastStarted) = "missive.bcast.started",
+        /// What came of it for one of them.
+        BcastMemberEnded(BcastMemberEnded) = "missive.bcast.member_ended",
+        /// Outcome: a broadcast is over.
+        BcastCompleted(BcastCompleted) = "missive.bcast.completed",
+        /// Intent: wait for every member.
+        BarrierStarted(BarrierStarted) = "missive.barrier.started",
+        /// Where one of them stood at the end.
+        BarrierMemberEnded(BarrierMemberEnded) = "missive.barrier.member_ended",
+        /// Outcome: a barrier is over.
+        BarrierCompleted(BarrierCompleted) = "missive.barrier.completed",
+        /// What a group had said was gathered and kept.
+        GatherRecorded(GatherRecorded) = "missive.gather.recorded",
+        /// Intent: make one of what a group had said.
+        ReduceStarted(ReduceStarted) = "missive.reduce.started",
+        /// What it was made of.
+        ReduceSources(ReduceSources) = "missive.reduce.sources",
+        /// Outcome: what it came to.
+        ReduceCompleted(ReduceCompleted) = "missive.reduce.completed",
+        /// Outcome: nothing.
+        ReduceFailed(ReduceFailed) = "missive.reduce.failed",
+        /// A round ended with its process.
+        Abandoned(RoundAbandoned) = "missive.round.abandoned",
+    }
 );
 
 impl EventKind {

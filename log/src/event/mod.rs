@@ -11,8 +11,8 @@ mod subject;
 mod time;
 
 pub use id::{
-    ActorId, Alias, ArtifactId, BatchId, ContextId, EventId, HostId, InstanceId, MessageId,
-    OperationId, PushConfigId, Seq, TaskId,
+    ActorId, Alias, ArtifactId, BatchId, ContextId, EventId, GroupName, HostId, InstanceId,
+    MessageId, OperationId, PushConfigId, Rank, Seq, TaskId,
 };
 pub use kind::EventKind;
 pub use subject::{Links, Subject};
@@ -75,7 +75,7 @@ pub struct Draft {
     pub origin: Option<Origin>,
     /// Who acted, as a random identifier; the name behind it is a payload of `missive.actor.seen`.
     pub actor: Option<ActorId>,
-    /// The A2A nouns that people look it up by.
+    /// The nouns that people look it up by.
     pub links: Links,
     /// The W3C trace that the command was part of.
     pub trace: Option<TraceParent>,
@@ -126,7 +126,7 @@ pub struct Event {
     pub subject: Option<Subject>,
     /// The event that it answers.
     pub cause: Option<Seq>,
-    /// The A2A nouns that it concerns.
+    /// The nouns that it concerns.
     pub links: Links,
     /// The W3C trace that the command was part of.
     pub trace: Option<TraceParent>,

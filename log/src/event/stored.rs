@@ -8,7 +8,7 @@
 //! and carries it to the newest one. So far every kind has one shape.
 
 use super::facts::TraceParent;
-use super::id::{ActorId, Alias, ContextId, EventId, HostId, OperationId, Seq, TaskId};
+use super::id::{ActorId, Alias, ContextId, EventId, GroupName, HostId, OperationId, Seq, TaskId};
 use super::kind::{EventKind, UnknownFact};
 use super::subject::{Links, Subject};
 use super::time::Timestamp;
@@ -134,6 +134,8 @@ struct StoredLinks {
     task: Option<TaskId>,
     #[serde(default)]
     trace: Option<TraceParent>,
+    #[serde(default)]
+    group: Option<GroupName>,
 }
 
 /// The same for writing.
@@ -147,6 +149,8 @@ struct WrittenLinks<'a> {
     task: Option<&'a TaskId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     trace: Option<&'a TraceParent>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<&'a GroupName>,
 }
 
 impl<'a> WrittenLinks<'a> {
@@ -156,6 +160,7 @@ impl<'a> WrittenLinks<'a> {
             context: links.context.as_ref(),
             task: links.task.as_ref(),
             trace,
+            group: links.group.as_ref(),
         }
     }
 
@@ -164,6 +169,7 @@ impl<'a> WrittenLinks<'a> {
             && self.context.is_none()
             && self.task.is_none()
             && self.trace.is_none()
+            && self.group.is_none()
     }
 }
 
@@ -316,6 +322,7 @@ pub fn decode(seq: Seq, prev: Seq, body: &[u8]) -> Result<Event, DecodeError> {
             agent: body.links.agent,
             context: body.links.context,
             task: body.links.task,
+            group: body.links.group,
         },
         trace: body.links.trace,
         kind,

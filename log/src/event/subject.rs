@@ -1,7 +1,9 @@
-//! What a fact is about, and the A2A nouns that it can be looked up by.
+//! What a fact is about, and the nouns that it can be looked up by.
 
 use super::facts::ContextName;
-use super::id::{ActorId, Alias, ContextId, Hex, NotAnId, OperationId, TaskId, deserialize_text};
+use super::id::{
+    ActorId, Alias, ContextId, GroupName, Hex, NotAnId, OperationId, TaskId, deserialize_text,
+};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
@@ -24,6 +26,8 @@ pub enum Subject {
     Task(TaskId),
     /// What people call a context.
     ContextName(ContextName),
+    /// A group of agents.
+    Group(GroupName),
     /// Something that only a newer build knows.
     Other(OtherSubject),
 }
@@ -47,6 +51,7 @@ impl Subject {
             Self::Context(id) => ("context:", id.as_str()),
             Self::Task(id) => ("task:", id.as_str()),
             Self::ContextName(name) => ("context_name:", name.as_str()),
+            Self::Group(name) => ("group:", name.as_str()),
             Self::Other(OtherSubject(text)) => ("", &**text),
         };
         [prefix, kind, id].concat()
@@ -72,6 +77,7 @@ impl std::str::FromStr for Subject {
             "context" => ContextId::new(id).map(Self::Context),
             "task" => TaskId::new(id).map(Self::Task),
             "context_name" => ContextName::new(id).map(Self::ContextName),
+            "group" => GroupName::new(id).map(Self::Group),
             _ if !text.is_empty() && text.len() <= 2_048 => {
                 Ok(Self::Other(OtherSubject(text.into())))
             }
@@ -92,7 +98,7 @@ impl<'de> Deserialize<'de> for Subject {
     }
 }
 
-/// The A2A nouns that an event concerns; the columns of the indexes.
+/// The nouns that an event concerns; the columns of the indexes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Links {
     /// The agent, by the alias that it had then.
@@ -101,4 +107,6 @@ pub struct Links {
     pub context: Option<ContextId>,
     /// The A2A task.
     pub task: Option<TaskId>,
+    /// The group, by the name that it had then.
+    pub group: Option<GroupName>,
 }

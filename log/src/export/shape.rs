@@ -9,7 +9,8 @@ use crate::chain::{Digest, Link};
 use crate::contract::Record;
 use crate::event::facts::TraceParent;
 use crate::event::{
-    ActorId, Alias, ContextId, Event, EventId, OperationId, Origin, Seq, Subject, TaskId, Timestamp,
+    ActorId, Alias, ContextId, Event, EventId, GroupName, OperationId, Origin, Seq, Subject,
+    TaskId, Timestamp,
 };
 use crate::payload::{Media, Role};
 use base64::Engine as _;
@@ -49,6 +50,9 @@ pub struct ShownEvent<'a> {
     /// The A2A task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<&'a TaskId>,
+    /// The group, by the name that it had then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<&'a GroupName>,
     /// The W3C trace that its command was part of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<&'a TraceParent>,
@@ -110,6 +114,7 @@ impl<'a> ShownEvent<'a> {
             agent: event.links.agent.as_ref(),
             context_id: event.links.context.as_ref(),
             task_id: event.links.task.as_ref(),
+            group: event.links.group.as_ref(),
             trace: event.trace.as_ref(),
             facts: facts.and_then(|body| body.facts).unwrap_or(no_facts()),
             payloads: payloads.iter().map(ShownPayload::new).collect(),

@@ -67,6 +67,10 @@ stored_enum!(
         Files = "files",
         /// A public key.
         Key = "key",
+        /// A command that was run, as it was given.
+        Command = "command",
+        /// What a reduction came to.
+        Result = "result",
     }
 );
 

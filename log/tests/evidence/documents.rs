@@ -10,9 +10,12 @@ const SOURCES: &[&str] = &[
     KINDS,
     include_str!("../../src/event/kind/call.rs"),
     include_str!("../../src/event/kind/card.rs"),
+    include_str!("../../src/event/kind/collective.rs"),
+    include_str!("../../src/event/kind/group.rs"),
     include_str!("../../src/event/kind/push.rs"),
     include_str!("../../src/event/kind/stream.rs"),
     include_str!("../../src/event/facts.rs"),
+    include_str!("../../src/event/facts/collective.rs"),
     include_str!("../../src/event/facts/update.rs"),
     include_str!("../../src/event/id.rs"),
     include_str!("../../src/chain.rs"),
@@ -134,6 +137,28 @@ const ABOUT: &[(&str, &str, &str)] = &[
     ("missive.context.closed", "`context:ID`", "summary"),
     ("missive.context.exported", "`context:ID`", ""),
     ("missive.artifact.saved", "`task:ID`", "files"),
+    ("missive.group.created", "`group:NAME`", "note, metadata"),
+    ("missive.group.renamed", "`group:NAME`", ""),
+    ("missive.group.deleted", "`group:NAME`", ""),
+    ("missive.group.member_added", "`group:NAME`", "metadata"),
+    ("missive.group.member_removed", "`group:NAME`", ""),
+    ("missive.group.turn_taken", "`group:NAME`", ""),
+    ("missive.bcast.started", "`operation:ID`", ""),
+    ("missive.bcast.member_ended", "`operation:ID`", "error"),
+    ("missive.bcast.completed", "`operation:ID`", ""),
+    ("missive.barrier.started", "`operation:ID`", ""),
+    ("missive.barrier.member_ended", "`operation:ID`", ""),
+    ("missive.barrier.completed", "`operation:ID`", ""),
+    ("missive.gather.recorded", "`operation:ID`", "files"),
+    (
+        "missive.reduce.started",
+        "`operation:ID`",
+        "command, request",
+    ),
+    ("missive.reduce.sources", "`operation:ID`", ""),
+    ("missive.reduce.completed", "`operation:ID`", "result"),
+    ("missive.reduce.failed", "`operation:ID`", "error"),
+    ("missive.round.abandoned", "`operation:ID`", ""),
 ];
 
 /// Stands before the meaning of a fact that is left out where there is nothing to say.
@@ -188,6 +213,8 @@ fn definitions(source: &str) -> Vec<Definition> {
         }
         if let Some(name) = head.strip_suffix(" {}").filter(|name| is_name(name)) {
             found.push(definition(name, &said, ""));
+        } else if let Some(name) = head.strip_suffix("(u64);").filter(|name| is_name(name)) {
+            found.push(definition(name, &said, "an integer"));
         } else if let Some(name) = head.strip_suffix(" {").filter(|name| is_name(name)) {
             open = Some(definition(name, &said, ""));
         } else if let Some((name, rest)) = line.split_once(", ").filter(|(name, _)| is_name(name)) {
@@ -212,7 +239,7 @@ fn kinds() -> Vec<(String, String)> {
     let list = KINDS.split("\nkinds!(\n").nth(1).unwrap();
     let list = list.split("\n);").next().unwrap();
     let rows = list.lines().filter_map(|line| {
-        let (variant, name) = line.trim().trim_end_matches(',').split_once(" = ")?;
+        let (variant, name) = line.trim().trim_end_matches([',', ';']).split_once(" = ")?;
         let shape = variant.split(['(', ')']).nth(1)?;
         Some((name.trim_matches('"').to_owned(), shape.to_owned()))
     });
@@ -230,7 +257,7 @@ fn shown_type(rust: &str) -> String {
     }
     match rust {
         "bool" => "boolean".to_owned(),
-        "u16" | "u32" | "u64" | "Seq" => "integer".to_owned(),
+        "u8" | "u16" | "u32" | "u64" | "Seq" => "integer".to_owned(),
         "Timestamp" => "time".to_owned(),
         name => format!("[{name}](#{})", name.to_lowercase()),
     }

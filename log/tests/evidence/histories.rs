@@ -18,6 +18,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use std::sync::Arc;
 
+#[path = "histories_groups.rs"]
+mod groups;
 #[path = "histories_more.rs"]
 mod more;
 
@@ -63,7 +65,8 @@ pub(crate) fn payload() -> impl Strategy<Value = Payload> {
 pub(crate) fn draft() -> impl Strategy<Value = Draft> {
     let ids = (any::<[u8; 16]>(), of(any::<[u8; 16]>()));
     let place = (of(select(&Origin::ALL[..])), of(operation()), of(seq()));
-    let links = (of(alias()), of(context()), of(task()), of(trace()));
+    let group = groups::link_group();
+    let links = (of(alias()), of(context()), of(task()), of(trace()), group);
     let rest = (subject(), kind(), vec(payload(), 0..3));
     (ids, place, links, rest).prop_map(|(ids, place, links, rest)| Draft {
         id: EventId(ids.0),
@@ -76,6 +79,7 @@ pub(crate) fn draft() -> impl Strategy<Value = Draft> {
             agent: links.0,
             context: links.1,
             task: links.2,
+            group: links.4,
         },
         trace: links.3,
         kind: rest.1,
@@ -143,6 +147,7 @@ fn subject() -> impl Strategy<Value = Subject> {
         context().prop_map(Subject::Context),
         task().prop_map(Subject::Task),
         context_name().prop_map(Subject::ContextName),
+        groups::subject_group(),
         "(later|x)(:\\PC{0,6})?".prop_map(|text| text.parse().unwrap()),
     ]
 }
@@ -201,6 +206,8 @@ pub(crate) fn kind() -> BoxedStrategy<EventKind> {
         more::of_pushes(),
         more::of_contexts(),
         more::of_checks(),
+        groups::of_groups(),
+        groups::of_rounds(),
         unknown()
     ]
     .boxed()

@@ -72,11 +72,25 @@ pub enum Table {
     ContextChildren = 21,
     /// Push notification configurations by task.
     PushConfigs = 22,
+    /// Groups by name.
+    Groups = 23,
+    /// Members of groups, in the order of ranks.
+    GroupMembers = 24,
+    /// Rounds by operation.
+    Rounds = 25,
+    /// Members of rounds.
+    RoundMembers = 26,
+    /// Rounds without an end.
+    OpenRounds = 27,
+    /// What reductions were made of.
+    ReduceSources = 28,
+    /// The latest output of each agent in each context.
+    Outputs = 29,
 }
 
 impl Table {
     /// Every table, in the order of their numbers.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 30] = [
         Self::Meta,
         Self::Postings,
         Self::Times,
@@ -100,6 +114,13 @@ impl Table {
         Self::ContextNames,
         Self::ContextChildren,
         Self::PushConfigs,
+        Self::Groups,
+        Self::GroupMembers,
+        Self::Rounds,
+        Self::RoundMembers,
+        Self::OpenRounds,
+        Self::ReduceSources,
+        Self::Outputs,
     ];
 
     /// Its name, as people see it.
@@ -128,6 +149,13 @@ impl Table {
             Self::ContextNames => "context names",
             Self::ContextChildren => "children of contexts",
             Self::PushConfigs => "push configurations",
+            Self::Groups => "groups",
+            Self::GroupMembers => "members of groups",
+            Self::Rounds => "rounds",
+            Self::RoundMembers => "members of rounds",
+            Self::OpenRounds => "open rounds",
+            Self::ReduceSources => "sources of reductions",
+            Self::Outputs => "outputs",
         }
     }
 
@@ -168,17 +196,20 @@ pub enum Index {
     Operation = 4,
     /// The door by which it entered.
     Origin = 5,
+    /// The name that the group had then.
+    Group = 6,
 }
 
 impl Index {
     /// Every index, in the order of their numbers.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Kind,
         Self::Agent,
         Self::Context,
         Self::Task,
         Self::Operation,
         Self::Origin,
+        Self::Group,
     ];
 
     /// Its name, as people see it.
@@ -190,6 +221,7 @@ impl Index {
             Self::Task => "task",
             Self::Operation => "operation",
             Self::Origin => "origin",
+            Self::Group => "group",
         }
     }
 }

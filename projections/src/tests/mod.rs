@@ -3,6 +3,7 @@
 mod agents;
 mod attached;
 mod disk;
+mod grouped;
 mod outbox;
 mod replay;
 mod select;
@@ -25,8 +26,8 @@ use missive_log::event::kind::{
     SendResponded, TaskUpdated, UnknownFact,
 };
 use missive_log::event::{
-    ActorId, Alias, ArtifactId, BatchId, ContextId, Draft, EventId, EventKind, InstanceId,
-    MessageId, OperationId, Origin, PushConfigId, Seq, Subject, TaskId,
+    ActorId, Alias, ArtifactId, BatchId, ContextId, Draft, EventId, EventKind, GroupName,
+    InstanceId, MessageId, OperationId, Origin, PushConfigId, Seq, Subject, TaskId,
 };
 use missive_log::seam::{Ids, SeededRandomness};
 use missive_log::{Batch, Clock, Head, Log, Record, Timestamp};
@@ -349,7 +350,7 @@ pub(super) struct Step {
 }
 
 pub(super) fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let numbers = (0_u8..35, 0_u8..5, 0_u8..4, 0_u8..4, 0_u8..5, 0_u8..6);
+    let numbers = (0_u8..44, 0_u8..5, 0_u8..4, 0_u8..4, 0_u8..5, 0_u8..6);
     let rest = (
         0_usize..9,
         proptest::option::of(0_u32..40),
@@ -443,6 +444,7 @@ fn kind_of(step: &Step) -> EventKind {
             found_link: Link([2; 32]),
         }),
         22..35 => of_streams(step),
+        35..43 => grouped::of_numbers(step),
         _ => unknown(["missive.later.kind", "a2a.later"][usize::from(step.back % 2)]),
     }
 }
@@ -477,7 +479,9 @@ fn of_streams(step: &Step) -> EventKind {
 fn draft(step: &Step, head: Seq) -> Draft {
     let agent = AGENTS.get(usize::from(step.agent)).map(|name| alias(name));
     let op = (step.operation < 4).then(|| operation(&format!("op-{}", step.operation)));
+    let grouped = (35..40).contains(&step.what);
     let subject = match (step.state % 4, &agent, &op) {
+        _ if grouped => grouped::subject_of_numbers(step),
         (0, Some(agent), _) => Subject::Agent(agent.clone()),
         (1, _, Some(op)) => Subject::Operation(op.clone()),
         (2, _, _) => Subject::Actor(ActorId([7; 16])),
@@ -493,6 +497,7 @@ fn draft(step: &Step, head: Seq) -> Draft {
     draft.links.context = IDS
         .get(usize::from(step.context) + step.state % 2)
         .map(|id| context(id));
+    draft.links.group = (step.back > 3).then(|| GroupName::new("one").unwrap());
     draft.links.task = (!step.state.is_multiple_of(3)).then(|| task(IDS[usize::from(step.task)]));
     draft
 }

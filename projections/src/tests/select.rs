@@ -35,6 +35,7 @@ fn filters() -> impl Strategy<Value = Filter> {
         some(0.3, 0_usize..4),
         some(0.3, 0_usize..4),
         some(0.3, 0_usize..4),
+        proptest::bool::weighted(0.2),
     );
     let patterns = prop::sample::subsequence(
         vec![
@@ -51,7 +52,7 @@ fn filters() -> impl Strategy<Value = Filter> {
     let rest = (any::<bool>(), some(0.5, 0_usize..8), some(0.2, 0_usize..5));
     (nouns, patterns, bounds, rest).prop_map(
         |(
-            (agent, ctx, tsk, op),
+            (agent, ctx, tsk, op, grp),
             kinds,
             (since, until, after, through),
             (reverse, limit, origin),
@@ -60,6 +61,7 @@ fn filters() -> impl Strategy<Value = Filter> {
                 agent: agent.map(|n| alias(AGENTS[n])),
                 context: ctx.map(|n| context(IDS[n])),
                 task: tsk.map(|n| task(IDS[n])),
+                group: grp.then(|| GroupName::new("one").unwrap()),
                 operation: op.map(|n| operation(&format!("op-{n}"))),
                 kinds: kinds.into_iter().map(KindPattern::new).collect(),
                 origin: origin.map(|n| Origin::ALL[n]),

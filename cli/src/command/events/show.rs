@@ -202,6 +202,7 @@ impl ForPeople {
             ("agent", &text(event.links.agent.as_ref())),
             ("context", &text(event.links.context.as_ref())),
             ("task", &text(event.links.task.as_ref())),
+            ("group", &text(event.links.group.as_ref())),
             ("facts", &facts(&self.record).unwrap_or_default()),
             ("prev", &before(event.prev)),
             ("digest", &self.digest),

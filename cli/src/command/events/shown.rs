@@ -112,6 +112,7 @@ pub(super) fn about(event: &Event) -> String {
             .map(|context| format!("context {context}")),
     );
     words.extend(links.task.as_ref().map(|task| format!("task {task}")));
+    words.extend(links.group.as_ref().map(|group| format!("group {group}")));
     let is_named = asks(event) || words.is_empty();
     if let (Some(operation), Some(Subject::Operation(_)), true) =
         (&event.operation, &event.subject, is_named)
@@ -183,6 +184,8 @@ fn why(event: &Event) -> Option<&'static str> {
         | EventKind::ContextClosed(_)
         | EventKind::ContextExported(_)
         | EventKind::ArtifactsSaved(_)
+        | EventKind::Group(_)
+        | EventKind::Round(_)
         | EventKind::Unknown(_) => return None,
     };
     Some(failure.as_str())

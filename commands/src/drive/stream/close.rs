@@ -215,6 +215,7 @@ pub(super) fn links_of(flow: &Flow<'_>) -> Links {
         agent: flow.links.agent.clone(),
         context: facts::context(flow.picture.context_id()).or_else(|| flow.links.context.clone()),
         task: flow.task().or_else(|| flow.links.task.clone()),
+        group: flow.links.group.clone(),
     }
 }
 

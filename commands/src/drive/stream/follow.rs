@@ -289,6 +289,7 @@ impl<L: Log> Missive<L> {
             agent: flow.links.agent.clone(),
             context: context.or_else(|| facts::context(flow.picture.context_id())),
             task: task.clone(),
+            group: None,
         };
         let Some(kind) = kind_of(&update, task, channel.updates) else {
             // A task, or an artifact, under an id that nobody can keep.

@@ -251,6 +251,7 @@ impl<L: Log> Missive<L> {
             agent: peer.alias.clone(),
             context: command.context.clone(),
             task: Some(command.task.clone()),
+            group: None,
         };
         let context = command.context.as_ref().map(ContextId::as_str);
         let picture = Picture::of_task(command.task.as_str(), context);
@@ -295,6 +296,7 @@ impl<L: Log> Missive<L> {
             agent: letter.peer.alias.clone(),
             context: letter.place.belongs_to.clone(),
             task: letter.place.task.clone(),
+            group: None,
         };
         Flow::new(course, &letter.peer, line, links, Picture::default())
     }

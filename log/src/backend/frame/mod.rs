@@ -24,7 +24,7 @@ pub(crate) const HELLO_BYTES_MAX: usize = 64 << 10;
 /// How long a peer may leave a frame half read or half written.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 /// Changes with every change of what crosses the socket.
-pub(crate) const PROTOCOL: u32 = 2;
+pub(crate) const PROTOCOL: u32 = 3;
 
 const MAGIC: [u8; 8] = *b"missive\0";
 const PREAMBLE_BYTES: usize = 12;

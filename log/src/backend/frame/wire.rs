@@ -9,8 +9,8 @@ use crate::contract::{Appended, Batch, Expect, Head, Opened, Record, StoredPaylo
 use crate::event::facts::TraceParent;
 use crate::event::stored::{self, EncodeError};
 use crate::event::{
-    ActorId, Alias, BatchId, ContextId, Draft, EventId, Links, OperationId, Origin, Seq, Subject,
-    TaskId,
+    ActorId, Alias, BatchId, ContextId, Draft, EventId, GroupName, Links, OperationId, Origin, Seq,
+    Subject, TaskId,
 };
 use crate::payload::row::{self, Row};
 use crate::payload::{About, Media, Payload, PayloadRef, Role};
@@ -91,6 +91,7 @@ struct WireDraft {
     context: Option<ContextId>,
     task: Option<TaskId>,
     trace: Option<TraceParent>,
+    group: Option<GroupName>,
     kind: String,
     version: u32,
     facts: Option<String>,
@@ -151,6 +152,7 @@ impl WireDraft {
             agent: links.agent,
             context: links.context,
             task: links.task,
+            group: links.group,
             trace: draft.trace.clone(),
             kind: draft.kind.name().to_owned(),
             version: draft.kind.version(),
@@ -173,6 +175,7 @@ impl WireDraft {
                 agent: self.agent,
                 context: self.context,
                 task: self.task,
+                group: self.group,
             },
             trace: self.trace,
             kind,

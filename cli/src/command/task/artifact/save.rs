@@ -207,6 +207,7 @@ async fn record(
             agent: task.agent.clone(),
             context: task.context.clone(),
             task: Some(task.task.clone()),
+            group: None,
         },
         artifacts: planned.iter().map(|one| one.of.artifact.clone()).collect(),
         files: files.len(),
