@@ -225,7 +225,7 @@ impl Default for Qos {
             request_bytes_max: 32 << 20,
             response_bytes_max: 32 << 20,
             card_bytes_max: 1 << 20,
-            concurrency_max: 8,
+            concurrency_max: 16,
             stream_resumes_max: 3,
             stream_line_bytes_max: 16 << 20,
             stream_event_bytes_max: 16 << 20,

@@ -83,6 +83,7 @@ pub(super) fn command(arguments: &Message, inputs: Vec<input::Input>) -> Result<
         history_length: arguments.history_length,
         return_immediately: false,
         message_id: arguments.message_id.clone(),
+        group: None,
         binding: arguments.binding,
         wait: false,
     })

@@ -2,7 +2,7 @@
 
 use missive_log::event::facts::{BareUrl, Version};
 use missive_log::event::kind::{SendRequested, StreamRequested};
-use missive_log::event::{ContextId, EventKind, Links, MessageId, OperationId, Subject, TaskId};
+use missive_log::event::{ContextId, EventKind, GroupName, Links, MessageId, OperationId, Subject, TaskId};
 use missive_projections::Views;
 
 use super::{Decide, Decision, Moment, Undecided, unchanged};
@@ -23,6 +23,8 @@ pub(crate) struct Place {
     pub(crate) belongs_to: Option<ContextId>,
     /// The task that is continued.
     pub(crate) task: Option<TaskId>,
+    /// The group that it goes to a member of.
+    pub(crate) group: Option<GroupName>,
     /// Whether the context begins with this message.
     pub(crate) is_new: bool,
     /// Whether the context was declared finished here.
@@ -123,7 +125,7 @@ impl SendIntent<'_> {
             agent: self.peer.alias.clone(),
             context: self.place.belongs_to.clone(),
             task: self.place.task.clone(),
-            group: None,
+            group: self.place.group.clone(),
         }
     }
 }

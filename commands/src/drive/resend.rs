@@ -53,6 +53,7 @@ impl<L: Log> Missive<L> {
             context: facts::context(stored.message.context_id.as_deref()),
             belongs_to: case.event.links.context.clone(),
             task: case.event.links.task.clone(),
+            group: case.event.links.group.clone(),
             is_new: false,
             is_closed: false,
         };

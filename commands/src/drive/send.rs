@@ -6,7 +6,7 @@
 
 use missive_log::Log;
 use missive_log::event::facts::Failure as Why;
-use missive_log::event::{ContextId, Links, MessageId, OperationId, Seq, TaskId};
+use missive_log::event::{ContextId, GroupName, Links, MessageId, OperationId, Seq, TaskId};
 
 use super::card::Want;
 use super::choose::Chosen;
@@ -63,6 +63,8 @@ pub struct Send {
     pub return_immediately: bool,
     /// Instead of a new message id.
     pub message_id: Option<MessageId>,
+    /// The group that the target is a member of, where that is why it was chosen.
+    pub group: Option<GroupName>,
     /// Only this binding.
     pub binding: Option<Binding>,
     /// Ask for the task until it ends or waits for somebody.
@@ -99,6 +101,7 @@ impl Send {
             history_length: None,
             return_immediately: false,
             message_id: None,
+            group: None,
             binding: None,
             wait: false,
         }
@@ -223,7 +226,8 @@ impl<L: Log> Missive<L> {
             return Err(Refusal::NoParts.into());
         }
         let context = command.context.as_deref();
-        let place = place(&self.views(), &peer, context, command.task.as_ref())?;
+        let mut place = place(&self.views(), &peer, context, command.task.as_ref())?;
+        place.group.clone_from(&command.group);
         let id = match &command.message_id {
             Some(id) => id.clone(),
             None => self.new_message_id()?,

@@ -296,7 +296,7 @@ impl<L: Log> Missive<L> {
             agent: letter.peer.alias.clone(),
             context: letter.place.belongs_to.clone(),
             task: letter.place.task.clone(),
-            group: None,
+            group: letter.place.group.clone(),
         };
         Flow::new(course, &letter.peer, line, links, Picture::default())
     }
