@@ -7,6 +7,7 @@
 pub mod actor;
 pub mod agents;
 pub mod artifact;
+
 pub mod config;
 pub mod contexts;
 pub mod conversation;
@@ -18,6 +19,7 @@ mod evidence;
 pub mod exit;
 mod facts;
 pub mod failure;
+pub mod groups;
 pub mod interrupt;
 pub mod note;
 pub mod peer;

@@ -3,7 +3,7 @@
 //! A refusal is no failure: it is decided from what is known, before anything happens. Its fields
 //! are what the command line needs for its hints.
 
-use missive_log::event::{Alias, ContextId, OperationId, TaskId};
+use missive_log::event::{Alias, ContextId, GroupName, OperationId, TaskId};
 
 use crate::exit::Exit;
 use crate::wire::negotiate::NoChoice;
@@ -31,6 +31,24 @@ pub enum Refusal {
         known: Vec<Alias>,
         /// What it was renamed to, if it was.
         renamed_to: Option<Alias>,
+    },
+    /// No group has that name.
+    #[error("no group is called {name}")]
+    NoGroup {
+        /// The name.
+        name: GroupName,
+        /// What may have been meant, nearest first.
+        nearest: Vec<GroupName>,
+        /// What it was renamed to, if it was.
+        renamed_to: Option<GroupName>,
+        /// Whether it was deleted.
+        deleted: bool,
+    },
+    /// Nobody is a member of the group.
+    #[error("the group {name} has no members")]
+    EmptyGroup {
+        /// The name.
+        name: GroupName,
     },
     /// The agent comes from the configuration.
     #[error("the agent {alias} comes from the configuration and cannot be changed here")]
@@ -267,8 +285,10 @@ impl Refusal {
             | Self::Redacted { .. }
             | Self::Erased { .. }
             | Self::NothingToReanchor
+            | Self::EmptyGroup { .. }
             | Self::NoReason => Exit::Usage,
             Self::NoAgent { .. }
+            | Self::NoGroup { .. }
             | Self::NoContext { .. }
             | Self::NoTask { .. }
             | Self::NoArtifact { .. }
@@ -295,6 +315,8 @@ impl Refusal {
         match self {
             Self::AliasTaken { .. } => "alias_taken",
             Self::NoAgent { .. } => "agent",
+            Self::NoGroup { .. } => "group",
+            Self::EmptyGroup { .. } => "empty_group",
             Self::Configured { .. } => "configured",
             Self::BadUrl { .. } => "url",
             Self::NoAuthRef { .. } => "auth_ref",

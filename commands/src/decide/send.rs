@@ -2,7 +2,9 @@
 
 use missive_log::event::facts::{BareUrl, Version};
 use missive_log::event::kind::{SendRequested, StreamRequested};
-use missive_log::event::{ContextId, EventKind, GroupName, Links, MessageId, OperationId, Subject, TaskId};
+use missive_log::event::{
+    ContextId, EventKind, GroupName, Links, MessageId, OperationId, Subject, TaskId,
+};
 use missive_projections::Views;
 
 use super::{Decide, Decision, Moment, Undecided, unchanged};

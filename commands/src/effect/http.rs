@@ -80,6 +80,11 @@ impl Deadline {
         self.of
     }
 
+    /// Whether the time is up.
+    pub fn is_over(&self) -> bool {
+        self.at <= Instant::now()
+    }
+
     /// Returns when the time is up.
     pub async fn passed(&self) {
         sleep_until(self.at).await;

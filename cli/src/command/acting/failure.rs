@@ -1,5 +1,6 @@
 //! Refusals and failures of the acting room, with what the user can do about them.
 
+use super::group;
 use super::quote::word;
 use crate::command::Setting;
 use crate::failure::Failure;
@@ -180,6 +181,7 @@ impl<'a> Told<'a> {
                 self.agent(),
                 word(message_id)
             ),
+            Refusal::NoGroup { .. } | Refusal::EmptyGroup { .. } => return group::advice(refusal),
             Refusal::NoAgent { .. }
             | Refusal::NoAuthRef { .. }
             | Refusal::NoInterface(_)

@@ -4,6 +4,7 @@
 //! ever recorded, only agents of the configuration can be spoken to.
 
 mod failure;
+mod group;
 mod quote;
 
 pub(super) use failure::{Told, follow};
