@@ -311,7 +311,7 @@ impl Report for DeliveryReport {
         let words = words.join(" ");
         let remark = match (self.linked, self.duplicate) {
             (_, true) => " (again)",
-            (false, false) => " (of nothing that is known here)",
+            (false, false) => " (fits nothing that is known here)",
             (true, false) => "",
         };
         let text = self.text.as_deref().map(excerpt);

@@ -210,6 +210,12 @@ impl HttpCaller {
         let prepared = self
             .prepare(request, url, with_secrets, sent)
             .map_err(Reach::NotSent)?;
+        // A timer counts whole milliseconds, in which a quick peer answers: nothing leaves too late.
+        if let Some(deadline) = deadline
+            && deadline.is_over()
+        {
+            return Err(Reach::NotSent(CallError::total_timeout(deadline.of)));
+        }
         if request.body.is_none() {
             sent.begin();
         }

@@ -213,6 +213,11 @@ impl CallError {
         )
     }
 
+    /// A first event that is larger than allowed, in the words of whoever counted.
+    pub(crate) fn event_too_large(words: String) -> Self {
+        Self::new(CallErrorKind::AnswerTooLarge, words)
+    }
+
     pub(super) fn too_large(bytes_max: usize) -> Self {
         Self::new(
             CallErrorKind::AnswerTooLarge,

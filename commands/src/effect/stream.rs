@@ -19,7 +19,7 @@ use crate::wire::answer::{Answer, Reading};
 use crate::wire::headers::Media;
 use crate::wire::json::Limits;
 use crate::wire::request::{Operation, Request};
-use crate::wire::sse::{EventStream, Frame, Last, SseError};
+use crate::wire::sse::{EventStream, Frame, Last, SseError, Unterminated};
 use crate::wire::stream::read_whole;
 use crate::wire::version::Binding;
 
@@ -42,8 +42,8 @@ pub enum Opened {
 pub enum Next {
     /// A whole frame.
     Frame(Frame),
-    /// The peer ended the stream in good order, after these bytes that are no frame.
-    End(Vec<u8>),
+    /// The peer ended the stream in good order, after these bytes that are no frame, if there are any.
+    End(Option<Unterminated>),
     /// The stream broke.
     Cut(CallError),
     /// A frame has more bytes than allowed.
@@ -143,8 +143,8 @@ impl Incoming {
                 Ok(None) => {
                     return match std::mem::take(&mut self.frames).finish() {
                         Some(Last::Frame(frame)) => Next::Frame(frame),
-                        Some(Last::Unterminated(cut)) => Next::End(cut.raw),
-                        None => Next::End(Vec::new()),
+                        Some(Last::Unterminated(cut)) => Next::End(Some(cut)),
+                        None => Next::End(None),
                     };
                 }
                 Err(error) => return Next::Cut(error),

@@ -121,7 +121,7 @@ impl Delivery {
 
     /// The fact; `None` only if there is no usable id, which [`Delivery::read`] rules out.
     pub(super) fn fact(&self, links: Option<&Links>, duplicate: bool) -> Option<EventKind> {
-        let linked = links.is_some();
+        let linked = self.is_linked(links);
         let violations = self.violations(links);
         Some(match &self.update.kind {
             UpdateKind::Task(read) => EventKind::PushTask(PushTask {
@@ -154,13 +154,21 @@ impl Delivery {
         })
     }
 
+    /// Whether it may change what is known here. One bearer token serves the deliveries of all tasks, so
+    /// one that contradicts what is recorded of its task may be about another's task, or forged.
+    pub(super) fn is_linked(&self, links: Option<&Links>) -> bool {
+        links.is_some() && !self.contradicts(links)
+    }
+
+    /// Whether it names another context than its task has.
+    fn contradicts(&self, links: Option<&Links>) -> bool {
+        let known = links.and_then(|links| links.context.as_ref());
+        matches!((known, &self.about.context), (Some(known), Some(told)) if known != told)
+    }
+
     fn violations(&self, links: Option<&Links>) -> Vec<Violation> {
         let mut found = facts::violations(&self.update.odd);
-        let known = links.and_then(|links| links.context.as_ref());
-        if let (Some(known), Some(told)) = (known, &self.about.context)
-            && known != told
-            && !found.contains(&Violation::ContextMismatch)
-        {
+        if self.contradicts(links) && !found.contains(&Violation::ContextMismatch) {
             found.push(Violation::ContextMismatch);
         }
         found

@@ -218,7 +218,8 @@ impl<L: Log> Reception<L> {
         let moment = self.missive.moment();
         let payloads = self.payloads(&moment, headers, body);
         let stored = payloads.first().map_or(body, Payload::bytes);
-        let noted = self.seen.note(stored, links.is_some());
+        let linked = delivery.is_linked(links.as_ref());
+        let noted = self.seen.note(stored, linked);
         let recorded = match delivery.fact(links.as_ref(), noted.duplicate) {
             Some(kind) => {
                 let mut draft = moment.draft(delivery.subject(), kind, payloads);
@@ -284,7 +285,7 @@ impl<L: Log> Reception<L> {
             context_id: delivery.about.context.as_ref().map(ToString::to_string),
             state: delivery.state().map(TaskState::as_str),
             text: delivery.text().map(|text| clean(&text)),
-            linked: links.is_some(),
+            linked: delivery.is_linked(links),
             duplicate,
             raw: self
                 .raw

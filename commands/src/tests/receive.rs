@@ -234,21 +234,25 @@ async fn a_task_whose_push_configuration_was_made_here_is_known() {
     assert_eq!(state(&world), TaskState::Working);
 }
 
+/// One token serves the deliveries of all tasks: whoever has it must not end the task of somebody else.
 #[tokio::test]
-async fn another_context_than_the_tasks_own_is_flagged() {
+async fn another_context_than_the_tasks_own_is_flagged_and_changes_nothing() {
     let world = world().await;
     let reception = reception(&world).await;
-    let mut update = status("t-1", "TASK_STATE_WORKING", "2026-12-01T10:00:00Z");
+    let before = world.newest().tasks().unwrap();
+    let mut update = status("t-1", "TASK_STATE_COMPLETED", "2026-12-01T10:00:00Z");
     update["statusUpdate"]["contextId"] = json!("c-2");
 
-    deliver(&reception, &update).await;
+    let report = deliver(&reception, &update).await;
 
     let event = last(&world).await;
     let EventKind::PushStatusUpdate(facts) = event.kind else {
         panic!("a status update")
     };
     assert_eq!(facts.violations, [Violation::ContextMismatch]);
+    assert!(!facts.linked && !report.linked);
     assert_eq!(event.links.context.unwrap().as_str(), "c-1");
+    assert_eq!(world.newest().tasks().unwrap(), before);
 }
 
 #[tokio::test]

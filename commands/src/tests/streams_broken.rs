@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use missive_fixtures::{Answer, EchoAgent, Gate, Piece, ScriptedPeer, Setup, Step, wire};
+use missive_log::Role;
 
 use super::streams::{TASK, command, end_of, facts, piece, status, streamed, world_of};
 use super::{World, patient};
@@ -148,6 +149,30 @@ async fn a_stream_that_says_nothing_leaves_a_doubt_and_one_that_is_refused_does_
 }
 
 #[tokio::test]
+async fn a_stream_whose_first_event_cannot_be_used_says_why() {
+    let cases = [
+        Case {
+            adjust: |world| world.config.qos.stream_event_bytes_max = 80,
+            ..case("too large a first event", |peer| {
+                peer.on_stream(&Answer::a2a_stream([TASK]));
+            })
+        },
+        case("no update at all", |peer| {
+            peer.on_stream(&Answer::event_stream("data: {}\n\ndata: [1]\n\n"));
+        }),
+        case("no update, and cut", |peer| {
+            peer.on_stream(&Answer::event_stream("data: {}\n\n").then(Piece::Reset));
+        }),
+    ];
+
+    insta::assert_snapshot!(table(&cases, &[Binding::HttpJson]).await, @r"
+    too large a first event: 86 answer_too_large it is not known whether the message arrived | requested malformed(too_large) closed(in_doubt: answer_too_large)
+    no update at all: 76 broken_answer the agent's answer is unusable: nothing in its stream is an update | requested malformed(not_an_update) malformed(not_an_update) closed(error: protocol_violation)
+    no update, and cut: 86 answer_cut it is not known whether the message arrived | requested malformed(not_an_update) closed(in_doubt: answer_cut)
+    ");
+}
+
+#[tokio::test]
 async fn a_stream_that_breaks_while_its_task_goes_on_is_resumed_or_its_task_asked_for() {
     let cases = [
         case("ends early", |peer| {
@@ -262,6 +287,72 @@ async fn a_stream_that_ends_otherwise_is_told_as_what_it_is() {
     too large an event: 69 stream_lost the stream ended while the task was working: the event at byte 83 of the event stream is longer than the 300 bytes allowed | requested task malformed(too_large) closed(broken: answer_too_large)
     a plain task at work: 0 terminal completed "" | requested task closed(answer) subscription(1) task status_update closed(terminal)
     "#);
+}
+
+#[tokio::test]
+async fn a_last_event_without_its_blank_line_counts_if_it_is_whole() {
+    let ends = ["", "\n", "\r\n", "\n\n"];
+    let mut rows = Vec::new();
+    for end in ends {
+        let peer = ScriptedPeer::start();
+        let world = world_of(&peer).await;
+        let stream = format!("data: {TASK}\n\ndata: {}{end}", status("COMPLETED"));
+        peer.on_stream(&Answer::event_stream(stream));
+
+        let (ended, shown) = streamed(&world.missive(), &command("hi")).await;
+
+        let flags = shown.last().map(|event| event.violations.clone());
+        let story = facts(&world.events().await);
+        rows.push(format!("{end:?}: {} | {story} | {flags:?}", end_of(&ended)));
+    }
+
+    insta::assert_snapshot!(rows.join("\n"), @r#"
+    "": 0 terminal completed "" | requested task status_update closed(terminal) | Some(["unterminated_event: the last event of the stream has no blank line behind it"])
+    "\n": 0 terminal completed "" | requested task status_update closed(terminal) | Some(["unterminated_event: the last event of the stream has no blank line behind it"])
+    "\r\n": 0 terminal completed "" | requested task status_update closed(terminal) | Some(["unterminated_event: the last event of the stream has no blank line behind it"])
+    "\n\n": 0 terminal completed "" | requested task status_update closed(terminal) | Some([])
+    "#);
+}
+
+#[tokio::test]
+async fn what_the_end_cuts_is_kept_and_is_neither_an_update_nor_an_end() {
+    let peer = ScriptedPeer::start();
+    let world = world_of(&peer).await;
+    let whole = status("COMPLETED");
+    let stream = format!("data: {TASK}\n\ndata: {}", &whole[..whole.len() - 1]);
+    peer.on_stream(&Answer::event_stream(stream));
+    peer.on_subscribe("t", &Answer::a2a_stream([TASK.to_owned(), whole.clone()]));
+
+    let (ended, _) = streamed(&world.missive(), &command("hi")).await;
+
+    let events = world.events().await;
+    insta::assert_snapshot!(format!("{} | {}", end_of(&ended), facts(&events)), @r#"0 terminal completed "" | requested task closed(ended_early) subscription(1) task status_update closed(terminal)"#);
+    let closed = events
+        .iter()
+        .find(|event| event.kind.name() == "a2a.stream.closed");
+    let at = closed.unwrap().seq;
+    let kept = world
+        .missive()
+        .stored_bytes(at, Role::Response)
+        .await
+        .unwrap();
+    let kept = kept.unwrap().bytes;
+    assert_eq!(
+        kept,
+        format!("data: {}", &whole[..whole.len() - 1]).as_bytes()
+    );
+}
+
+#[tokio::test]
+async fn an_error_without_its_blank_line_is_an_error() {
+    let peer = ScriptedPeer::start();
+    let world = world_of(&peer).await;
+    let error = r#"{"error":{"code":500,"message":"boom","status":"INTERNAL"}}"#;
+    peer.on_stream(&Answer::event_stream(format!("data: {error}\n")));
+
+    let (ended, _) = streamed(&world.missive(), &command("hi")).await;
+
+    insta::assert_snapshot!(end_of(&ended), @"69 internal the agent answered INTERNAL: boom");
 }
 
 #[tokio::test]

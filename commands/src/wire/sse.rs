@@ -66,6 +66,15 @@ pub struct Unterminated {
     pub has_data: bool,
 }
 
+impl Unterminated {
+    /// The same bytes read as if their blank line had come, for whoever can tell by the data alone whether
+    /// they are whole; `None` if there are no data.
+    pub fn as_frame(&self) -> Option<Frame> {
+        self.has_data
+            .then(|| Frame::new(self.offset, self.raw.clone()))
+    }
+}
+
 /// What the end of a stream brings to light.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Last {

@@ -8,7 +8,7 @@ use crate::open::{Home, failure};
 use crate::suggest;
 use missive_commands::contexts::can_be_new;
 use missive_commands::effect::fetch::FetchError;
-use missive_commands::effect::reach::CallErrorKind;
+use missive_commands::effect::reach::{CallError, CallErrorKind};
 use missive_commands::wire::card::CardError;
 use missive_commands::wire::error::{ErrorKind, PeerError, RetryAfter};
 use missive_commands::wire::negotiate::NoChoice;
@@ -24,6 +24,7 @@ const TOO_LARGE_THERE: &str = "a file given with --file-bytes travels in the mes
                                reference with --file, or ask for a higher limit at the agent";
 const PUBLIC_CARD: &str =
     "without --extended the public card is shown; --refresh asks for the newest one";
+const LARGER_EVENTS: &str = "raise `max_stream_event_bytes` in [qos]";
 const IS_IT_RUNNING: &str = "is the agent running, and is its address right?";
 
 /// What the words of a failure need to know.
@@ -284,10 +285,10 @@ fn advised(failure: Failure, broke: &Broke, agent: Option<&str>) -> Failure {
         Broke::NotSent { error, .. } | Broke::NoAnswer { error, .. } => failure
             .without_layers_below(Some(&error.to_string()))
             .hint_if(about_call(error.kind)),
-        Broke::InDoubt { operation, error } => in_doubt(
-            failure.without_layers_below(Some(&error.to_string())),
-            operation,
-        ),
+        Broke::InDoubt { operation, error } => {
+            let failure = failure.without_layers_below(Some(&error.to_string()));
+            in_doubt(failure, operation).hint_if(larger(error))
+        }
         Broke::StillInDoubt { operation, .. } => failure.hint(format!(
             "`missive retry {operation} --resend` sends it again with the same message id, which a \
              careful agent answers only once"
@@ -321,7 +322,7 @@ fn advised(failure: Failure, broke: &Broke, agent: Option<&str>) -> Failure {
                 None => failure,
             };
             if why.contains("bytes allowed") {
-                return failure.hint("raise `max_stream_event_bytes` in [qos]");
+                return failure.hint(LARGER_EVENTS);
             }
             failure
         }
@@ -338,6 +339,19 @@ fn advised(failure: Failure, broke: &Broke, agent: Option<&str>) -> Failure {
         | Broke::Redirect { .. }
         | Broke::Internal { .. } => failure,
     }
+}
+
+/// Which bound an answer exceeded, if that is what ended the wait.
+fn larger(error: &CallError) -> Option<String> {
+    if error.kind != CallErrorKind::AnswerTooLarge {
+        return None;
+    }
+    let key = if error.to_string().contains("event stream") {
+        LARGER_EVENTS
+    } else {
+        "raise `max_response_bytes` in [qos]"
+    };
+    Some(key.to_owned())
 }
 
 fn about_card(failure: Failure, error: &FetchError) -> Failure {

@@ -41,6 +41,7 @@ impl Known {
                 StreamEnd::EndedEarly,
                 in_doubt.then_some(Why::ProtocolViolation),
             ),
+            Ended::Useless(_) => plain(StreamEnd::Error, Some(Why::ProtocolViolation)),
             Ended::Broken(error) | Ended::OutOfTime(error) => Self {
                 words: Some(error.to_string()),
                 ..plain(StreamEnd::Broken, Some(facts::call_failure(error.kind)))
@@ -83,7 +84,7 @@ impl<L: Log> Missive<L> {
             | Ended::OutOfTime(_)
             | Ended::TooLarge(_)
             | Ended::Detached => said_nothing,
-            Ended::Over(_) | Ended::Error(_) | Ended::Answer => false,
+            Ended::Useless(_) | Ended::Over(_) | Ended::Error(_) | Ended::Answer => false,
         };
         let known = Known::of(ended, in_doubt);
         tracing::info!(
@@ -104,7 +105,7 @@ impl<L: Log> Missive<L> {
                 state,
             });
             let mut payloads = evidence::of_answer(moment, head);
-            if let Ended::Early(rest) = ended {
+            if let Ended::Early(rest) | Ended::Useless(rest) = ended {
                 payloads.extend(rest_of(moment, rest));
             }
             let words = known.words.as_deref();

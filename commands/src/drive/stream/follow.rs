@@ -29,7 +29,7 @@ use crate::note::Note;
 use crate::report::stream::StreamEvent;
 use crate::run::Missive;
 use crate::wire::json::Limits;
-use crate::wire::sse::Frame;
+use crate::wire::sse::{Frame, Unterminated};
 use crate::wire::stream::{Meaning, read_frame};
 use crate::wire::update::{Update, UpdateKind};
 use crate::wire::version::Binding;
@@ -153,7 +153,7 @@ impl<L: Log> Missive<L> {
                             }
                         },
                         other @ (Next::End(_) | Next::Cut(_) | Next::TooLarge(_)) => {
-                            let (item, end) = ending(flow, channel, over.map(|over| over.0), other);
+                            let (item, end) = self.ending(flow, channel, over.map(|over| over.0), other);
                             ended = Some(end);
                             item
                         }
@@ -216,10 +216,7 @@ impl<L: Log> Missive<L> {
         if let Some(pause) = frame.retry_ms() {
             flow.pause_asked = Some(Duration::from_millis(pause));
         }
-        let limits = Limits {
-            bytes_max: self.calls().settings().stream.event_bytes_max,
-            ..Limits::default()
-        };
+        let limits = self.limits_of_updates();
         match read_frame(channel.binding, &channel.request_id, &frame, &limits) {
             Meaning::Nothing => {
                 let room = PREFACE_BYTES_MAX.saturating_sub(channel.preface.len());
@@ -243,6 +240,53 @@ impl<L: Log> Missive<L> {
                     Some(frame.into_raw()),
                 )))
             }
+        }
+    }
+
+    /// How a stream ends that brings no further frame, and what is still to be written of it.
+    fn ending(
+        &self,
+        flow: &mut Flow<'_>,
+        channel: &mut Channel,
+        over: Option<StreamEnd>,
+        next: Next,
+    ) -> (Option<Item>, Ended) {
+        match self.last_words(flow, channel, &next) {
+            Read::Nothing => ending(flow, channel, over, next),
+            Read::Item(item) => {
+                let (_, end) = ending(flow, channel, flow.over(), Next::End(None));
+                (Some(*item), end)
+            }
+            Read::Ended(end) => (None, over.map_or(end, Ended::Over)),
+        }
+    }
+
+    /// What stands at the end of a stream without a blank line behind it. The event stream format drops
+    /// it, since it may have been cut. JSON says itself whether it is whole, and there are agents that
+    /// forget the line: so a whole update, or error, is taken and flagged. What was cut stays in the end.
+    fn last_words(&self, flow: &mut Flow<'_>, channel: &mut Channel, next: &Next) -> Read {
+        let Next::End(Some(rest)) = next else {
+            return Read::Nothing;
+        };
+        let Some(frame) = rest.as_frame() else {
+            return Read::Nothing;
+        };
+        let limits = self.limits_of_updates();
+        match read_frame(channel.binding, &channel.request_id, &frame, &limits) {
+            Meaning::Update(mut update) => {
+                let what = "the last event of the stream has no blank line behind it";
+                update.odd.note("unterminated_event", what);
+                Read::Item(Box::new(self.update(flow, channel, *update, frame)))
+            }
+            Meaning::Error(error) => Read::Ended(Ended::Error(error)),
+            Meaning::Nothing | Meaning::Malformed(_) => Read::Nothing,
+        }
+    }
+
+    fn limits_of_updates(&self) -> Limits {
+        Limits {
+            bytes_max: self.calls().settings().stream.event_bytes_max,
+            ..Limits::default()
         }
     }
 
@@ -423,13 +467,21 @@ fn ending(
         (Next::End(_), None) if flow.picture.state().is_some_and(State::is_interrupted) => {
             (None, Ended::Over(StreamEnd::Interrupted))
         }
-        (Next::End(rest), None) => (None, Ended::Early(rest)),
+        // Something came, so the message arrived; but none of it can be used.
+        (Next::End(rest), None) if !channel.subscription && flow.is_useless() => {
+            (None, Ended::Useless(bytes_of(rest)))
+        }
+        (Next::End(rest), None) => (None, Ended::Early(bytes_of(rest))),
         (Next::Cut(error), None) if error.kind == CallErrorKind::TotalTimeout => {
             (None, Ended::OutOfTime(error))
         }
         (Next::Cut(error), None) => (None, Ended::Broken(error)),
         (Next::Frame(_), None) => (None, Ended::Early(Vec::new())),
     }
+}
+
+fn bytes_of(rest: Option<Unterminated>) -> Vec<u8> {
+    rest.map_or_else(Vec::new, |rest| rest.raw)
 }
 
 /// Until when a stream is watched that is over in this way.

@@ -75,6 +75,7 @@ impl<L: Log> Missive<L> {
             }
             other @ (Ended::Over(_)
             | Ended::Early(_)
+            | Ended::Useless(_)
             | Ended::Broken(_)
             | Ended::OutOfTime(_)
             | Ended::TooLarge(_)
@@ -85,6 +86,16 @@ impl<L: Log> Missive<L> {
         let in_doubt = self.close(flow, &channel, &incoming.head, &ended).await?;
         if in_doubt {
             return Err(doubt(flow, ended).into());
+        }
+        if let Ended::Useless(_) = ended {
+            return Err(Failure::Broken {
+                operation: flow.course.operation.clone(),
+                error: Fault::Broken {
+                    why: "nothing in its stream is an update",
+                    json: None,
+                },
+            }
+            .into());
         }
         Ok(ended)
     }
@@ -165,7 +176,11 @@ fn doubt(flow: &Flow<'_>, ended: Ended) -> Failure {
             in_doubt: true,
             task: None,
         },
-        Ended::Early(_) | Ended::TooLarge(_) | Ended::Over(_) | Ended::Error(_) | Ended::Answer => {
+        Ended::TooLarge(words) => Failure::InDoubt {
+            operation,
+            error: CallError::event_too_large(words),
+        },
+        Ended::Early(_) | Ended::Useless(_) | Ended::Over(_) | Ended::Error(_) | Ended::Answer => {
             Failure::InDoubt {
                 operation,
                 error: CallError::ended_empty(),

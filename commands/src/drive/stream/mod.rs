@@ -146,6 +146,11 @@ impl<'a> Flow<'a> {
         (self.course, reading)
     }
 
+    /// Whether things came that should be updates, and none is one.
+    fn is_useless(&self) -> bool {
+        self.picture.is_empty() && self.picture.malformed > 0
+    }
+
     fn task(&self) -> Option<TaskId> {
         TaskId::new(self.picture.task_id()?).ok()
     }
@@ -158,6 +163,8 @@ pub(crate) enum Ended {
     Over(StreamEnd),
     /// The peer ended it too early, after these bytes that are no frame.
     Early(Vec<u8>),
+    /// The peer answered a message with a stream in which nothing is an update, and these bytes.
+    Useless(Vec<u8>),
     /// The connection broke.
     Broken(CallError),
     /// The user's time ran out.

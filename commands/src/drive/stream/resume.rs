@@ -96,7 +96,7 @@ impl<L: Log> Missive<L> {
                 Ended::Error(error) => {
                     return self.after_error(flow, *error, sink, interrupt).await;
                 }
-                Ended::Early(_) | Ended::Broken(_) | Ended::Answer => {}
+                Ended::Early(_) | Ended::Useless(_) | Ended::Broken(_) | Ended::Answer => {}
             }
             match self.resume(flow, sink, interrupt).await? {
                 Subscribed::Ended(next) => ended = next,
