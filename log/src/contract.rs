@@ -31,6 +31,9 @@ pub const READ_RECORDS_MAX: usize = 4_096;
 /// The most batch ids that are remembered, newest first.
 pub const BATCHES_REMEMBERED: u64 = 65_536;
 
+/// How long the identifier of an event is in a body, in characters.
+const EVENT_ID_CHARS: usize = 32;
+
 /// About how many bytes one read of payload rows returns; a single larger row still comes whole.
 pub const READ_BYTES_MAX: usize = 4 << 20;
 
@@ -161,6 +164,15 @@ impl Record {
     /// What the body says.
     pub fn decode(&self) -> Result<Event, DecodeError> {
         stored::decode(self.seq, self.prev, self.body.as_bytes())
+    }
+
+    /// The name of its kind, without reading the rest; `None` if the body is not spelled as usual, and then
+    /// [`Self::decode`] says more.
+    pub fn kind(&self) -> Option<&str> {
+        let rest = self.body.strip_prefix("{\"v\":1,\"id\":\"")?;
+        let rest = rest.get(EVENT_ID_CHARS..)?.strip_prefix("\",\"kind\":\"")?;
+        let name = rest.get(..rest.find('"')?)?;
+        (!name.contains('\\')).then_some(name)
     }
 
     /// The digest that the link was extended with.

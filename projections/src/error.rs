@@ -46,6 +46,12 @@ pub enum ViewsError {
         /// Which.
         seq: Seq,
     },
+    /// An earlier moment was folded for another question.
+    #[error("the view table `{table}` was not folded for this moment")]
+    OutOfScope {
+        /// The table that was asked.
+        table: Table,
+    },
     /// The connection to the hosting process failed.
     #[error("the process that hosts the views cannot be asked")]
     Unreachable(#[source] Arc<dyn std::error::Error + Send + Sync>),
@@ -75,6 +81,7 @@ impl ViewsError {
             | Self::OutOfOrder { .. }
             | Self::Beyond { .. }
             | Self::Unreadable { .. }
+            | Self::OutOfScope { .. }
             | Self::Unreachable(_)
             | Self::Foreign
             | Self::Closed => false,

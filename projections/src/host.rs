@@ -134,6 +134,11 @@ impl ViewsHost {
         Ok(host)
     }
 
+    /// Rows that were folded elsewhere, and that follow nothing.
+    pub(crate) fn of_rows(store: Store, state: State) -> Self {
+        Self::with(None, store, state, Box::new(|_, _| Ok(Vec::new())))
+    }
+
     fn with(folder: Option<PathBuf>, store: Store, state: State, source: Source) -> Self {
         Self {
             folder,

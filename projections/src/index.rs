@@ -1,8 +1,10 @@
 //! Where events are found: kind, agent, context, task, group, operation, origin, time and subject.
 //!
-//! Indexes look at the envelope only, so an event of a kind that this build does not know is found as
-//! well. Every other view folds such an event as nothing.
+//! Indexes that people ask look at the envelope only, so an event of a kind that this build does not know
+//! is found as well. Every other view folds such an event as nothing. Two further indexes hold what facts
+//! name and links do not, for looks at earlier moments; few events need them.
 
+use crate::moment::told_beside;
 use crate::rows::postings::Blocks;
 use crate::rows::{Index, Posts, Rows, Table, load, save};
 use crate::view::{Indexing, Projection};
@@ -24,7 +26,7 @@ pub(crate) struct Postings;
 
 impl Indexing for Postings {
     const NAME: &'static str = "index";
-    const VERSION: u32 = 2;
+    const VERSION: u32 = 3;
     const TABLES: &'static [Table] = &[Table::Postings, Table::Kinds];
 
     fn apply(posts: &mut impl Posts, event: &Event) {
@@ -40,6 +42,13 @@ impl Indexing for Postings {
         }
         if let Some(group) = &event.links.group {
             posts.post(Index::Group, term(group.as_str()), event.seq);
+        }
+        let (context, task) = told_beside(&event.kind, &event.links);
+        if let Some(context) = context {
+            posts.post(Index::ToldContext, term(context.as_str()), event.seq);
+        }
+        if let Some(task) = task {
+            posts.post(Index::ToldTask, term(task.as_str()), event.seq);
         }
         if let Some(operation) = &event.operation {
             posts.post(Index::Operation, term(operation.as_str()), event.seq);

@@ -6,7 +6,7 @@
 
 use crate::agent::identity;
 use crate::outbox::agent_of;
-use crate::rows::{Rows, Table, key_of, load, micros, save};
+use crate::rows::{Bytes, Rows, Table, key_of, load, micros, save};
 use crate::task::{self, Report};
 use crate::view::Projection;
 use missive_log::event::facts::StreamEnd;
@@ -52,8 +52,13 @@ pub(crate) struct Messages;
 
 impl Projection for Messages {
     const NAME: &'static str = "message";
-    const VERSION: u32 = 2;
-    const TABLES: &'static [Table] = &[Table::Messages, Table::Sends, Table::MessageCounts];
+    const VERSION: u32 = 3;
+    const TABLES: &'static [Table] = &[
+        Table::Messages,
+        Table::Sends,
+        Table::MessageCounts,
+        Table::ContextMessages,
+    ];
 
     fn apply(rows: &mut impl Rows, event: &Event) {
         match &event.kind {
@@ -184,21 +189,19 @@ fn note(rows: &mut impl Rows, event: &Event, message: &MessageId, direction: Dir
     key
 }
 
+/// A message counts once in each context that it was found to be in, whatever was found in between.
 fn keep(rows: &mut impl Rows, key: &[u8], before: Option<&ContextId>, row: &Message) {
     save(rows, Table::Messages, key, row);
-    if let Some(context) = row
-        .context
-        .as_ref()
-        .filter(|context| Some(*context) != before)
-    {
-        let context = context.as_str().as_bytes();
+    let moved = row.context.as_ref().filter(|now| Some(*now) != before);
+    let Some(context) = moved.map(|context| context.as_str().as_bytes()) else {
+        return;
+    };
+    let place = key_of(&[context], key);
+    if rows.get(Table::ContextMessages, &place).is_none() {
+        rows.put(Table::ContextMessages, &place, Bytes::empty());
         let count: u32 = load(rows, Table::MessageCounts, context).unwrap_or(0);
-        save(
-            rows,
-            Table::MessageCounts,
-            context,
-            &count.saturating_add(1),
-        );
+        let count = count.saturating_add(1);
+        save(rows, Table::MessageCounts, context, &count);
     }
 }
 

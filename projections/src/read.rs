@@ -12,10 +12,11 @@ use crate::error::ViewsError;
 use crate::host::{Status, ViewsHost};
 use crate::index::{subject_key, term};
 use crate::message::{Direction, Message};
+use crate::moment::Past;
 use crate::outbox::Open;
 use crate::push::{self, PushConfig};
 use crate::rows::attached::{Attached, AttachedAt, Request};
-use crate::rows::{Index, KeyRange, Order, Places, Read, Table, decode_row, fetch, key_of};
+use crate::rows::{Index, KeyRange, Order, Places, Read, Row, Table, decode_row, fetch, key_of};
 use crate::select::Filter;
 use crate::source::Source;
 use crate::task::Task;
@@ -32,6 +33,9 @@ mod rounds;
 /// The most rows that one list gives: longer lists are asked for by narrower questions.
 pub const LIST_MAX: usize = 100_000;
 
+/// A moment is not kept, so there is nothing to compare or to fold again.
+const PAST: ViewsError = ViewsError::OutOfScope { table: Table::Meta };
+
 /// How many rows of a long list are in memory at a time.
 const PAGE_ROWS: usize = 1_024;
 
@@ -47,6 +51,7 @@ pub struct Views {
 enum Kept {
     Hosted(Arc<ViewsHost>),
     Attached(Arc<Attached>),
+    Past(Arc<Past>),
 }
 
 impl Views {
@@ -63,6 +68,14 @@ impl Views {
         Self {
             rows: Kept::Attached(rows),
             least,
+        }
+    }
+
+    /// The views of an earlier moment.
+    pub(crate) fn past(past: Past) -> Self {
+        Self {
+            least: past.place(),
+            rows: Kept::Past(Arc::new(past)),
         }
     }
 
@@ -328,11 +341,15 @@ impl Views {
                 let request = Request::Select(filter.clone());
                 rows.ask(self.least, &request)?.into_places()
             }
+            Kept::Past(past) => past.select(filter),
         }
     }
 
     /// Every kind that occurs, with the number of its events.
     pub fn kinds(&self) -> Result<Vec<(String, u64)>, ViewsError> {
+        if let Kept::Past(past) = &self.rows {
+            return past.kinds();
+        }
         let rows =
             self.with(|rows| rows.scan(Table::Kinds, &KeyRange::all(), Order::Forward, LIST_MAX))?;
         let read = |(key, value): (Vec<u8>, Vec<u8>)| {
@@ -352,6 +369,7 @@ impl Views {
                 Ok(host.status())
             }
             Kept::Attached(rows) => rows.ask(self.least, &Request::Status)?.into_status(),
+            Kept::Past(past) => past.status(),
         }
     }
 
@@ -363,6 +381,7 @@ impl Views {
                 host.verify()
             }
             Kept::Attached(rows) => rows.ask(self.least, &Request::Verify)?.into_comparison(),
+            Kept::Past(_) => Err(PAST),
         }
     }
 
@@ -371,6 +390,7 @@ impl Views {
         match &self.rows {
             Kept::Hosted(host) => host.rebuild(),
             Kept::Attached(rows) => rows.ask(self.least, &Request::Rebuild)?.into_status(),
+            Kept::Past(_) => Err(PAST),
         }
     }
 
@@ -391,7 +411,31 @@ impl Views {
                 rows,
                 least: self.least,
             }),
+            Kept::Past(past) => ask(past.as_ref()),
         }
+    }
+
+    /// Places of a term.
+    pub(crate) fn places(
+        &self,
+        index: Index,
+        term: &[u8],
+        places: Places,
+        order: Order,
+        limit: usize,
+    ) -> Result<Vec<Seq>, ViewsError> {
+        self.with(|rows| rows.postings(index, term, places, order, limit))
+    }
+
+    /// Rows of a table, as they are kept.
+    pub(crate) fn rows_of(
+        &self,
+        table: Table,
+        range: &KeyRange,
+        order: Order,
+        limit: usize,
+    ) -> Result<Vec<Row>, ViewsError> {
+        self.with(|rows| rows.scan(table, range, order, limit))
     }
 
     fn fetch<T: DeserializeOwned>(

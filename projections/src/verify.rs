@@ -235,7 +235,8 @@ fn describe_key(table: Table, key: &[u8]) -> String {
         | Table::Rounds
         | Table::RoundMembers
         | Table::ReduceSources
-        | Table::Outputs => readable(key),
+        | Table::Outputs
+        | Table::ContextMessages => readable(key),
     }
 }
 
@@ -274,6 +275,7 @@ fn describe_value(table: Table, value: &[u8]) -> String {
         | Table::Sends
         | Table::ContextNames
         | Table::ContextChildren
+        | Table::ContextMessages
         | Table::OpenRounds
         | Table::Identities => readable(value),
     }

@@ -54,7 +54,7 @@ pub struct ViewName {
 /// Calls a macro with every projection, in the order in which they fold: parts of a noun after it.
 macro_rules! every_projection {
     ($call:ident) => {
-        $call!(
+        $call! {
             Times,
             Subjects,
             Outbox,
@@ -67,7 +67,7 @@ macro_rules! every_projection {
             Groups,
             Rounds,
             Outputs
-        )
+        }
     };
 }
 
@@ -77,6 +77,45 @@ pub(crate) fn apply_all(rows: &mut impl Rows, event: &Event) {
         ($($view:ident),+) => { $($view::apply(rows, event);)+ };
     }
     every_projection!(apply);
+}
+
+/// Declares [`Part`] and folds that know it.
+macro_rules! declare_parts {
+    ($($view:ident),+) => {
+        /// A projection by name, for folds of some of them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub(crate) enum Part { $($view),+ }
+
+        /// Folds one event into some of the views; those that fold see what they would see with all others.
+        pub(crate) fn apply_parts(parts: Parts, rows: &mut impl Rows, event: &Event) {
+            $(if parts.has(Part::$view) { $view::apply(rows, event); })+
+        }
+
+        impl Parts {
+            /// Whether a table is written by one of them.
+            pub(crate) fn write(self, table: Table) -> bool {
+                $((self.has(Part::$view) && $view::TABLES.contains(&table)) ||)+ false
+            }
+        }
+    };
+}
+every_projection!(declare_parts);
+
+/// Some projections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Parts(u32);
+
+impl Parts {
+    /// Those of a list. A projection that reads rows of another one needs that one as well.
+    pub(crate) fn of(list: &[Part]) -> Self {
+        Self(list.iter().fold(0, |set, part| set | 1 << *part as u8))
+    }
+
+    /// Whether it is one of them.
+    pub(crate) fn has(self, part: Part) -> bool {
+        self.0 & 1 << part as u8 != 0
+    }
 }
 
 /// Every view, in the order in which they fold.

@@ -86,11 +86,13 @@ pub enum Table {
     ReduceSources = 28,
     /// The latest output of each agent in each context.
     Outputs = 29,
+    /// Messages of a context.
+    ContextMessages = 30,
 }
 
 impl Table {
     /// Every table, in the order of their numbers.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::Meta,
         Self::Postings,
         Self::Times,
@@ -121,6 +123,7 @@ impl Table {
         Self::OpenRounds,
         Self::ReduceSources,
         Self::Outputs,
+        Self::ContextMessages,
     ];
 
     /// Its name, as people see it.
@@ -156,6 +159,7 @@ impl Table {
             Self::OpenRounds => "open rounds",
             Self::ReduceSources => "sources of reductions",
             Self::Outputs => "outputs",
+            Self::ContextMessages => "messages of contexts",
         }
     }
 
@@ -198,11 +202,15 @@ pub enum Index {
     Origin = 5,
     /// The name that the group had then.
     Group = 6,
+    /// The context that its facts name, where its links do not.
+    ToldContext = 7,
+    /// The task that its facts name, where its links do not.
+    ToldTask = 8,
 }
 
 impl Index {
     /// Every index, in the order of their numbers.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Kind,
         Self::Agent,
         Self::Context,
@@ -210,6 +218,8 @@ impl Index {
         Self::Operation,
         Self::Origin,
         Self::Group,
+        Self::ToldContext,
+        Self::ToldTask,
     ];
 
     /// Its name, as people see it.
@@ -222,6 +232,8 @@ impl Index {
             Self::Operation => "operation",
             Self::Origin => "origin",
             Self::Group => "group",
+            Self::ToldContext => "told context",
+            Self::ToldTask => "told task",
         }
     }
 }

@@ -4,6 +4,7 @@ mod agents;
 mod attached;
 mod disk;
 mod grouped;
+mod moments;
 mod outbox;
 mod replay;
 mod select;

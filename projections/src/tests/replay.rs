@@ -117,7 +117,7 @@ fn a_gap_in_the_log_is_refused_before_anything_is_kept() {
 }
 
 /// A log whose events 3 to 5 were lost, and that was re-anchored at 6.
-fn reanchored() -> (LogId, Vec<Record>) {
+pub(super) fn reanchored() -> (LogId, Vec<Record>) {
     let mut world = World::new();
     for _ in 0..4 {
         world.append(about("ada", in_doubt()));
@@ -140,16 +140,17 @@ fn reanchored() -> (LogId, Vec<Record>) {
     (world.head().log, records)
 }
 
+pub(super) fn source_from(records: Vec<Record>) -> Source {
+    Box::new(move |after, limit| {
+        let later = records.iter().filter(|record| record.seq > after);
+        Ok(later.take(limit).cloned().collect())
+    })
+}
+
 #[test]
 fn places_that_a_reanchoring_gave_up_are_no_events() {
     let (log, records) = reanchored();
-    let source = |records: Vec<Record>| -> Source {
-        Box::new(move |after, limit| {
-            let later = records.iter().filter(|record| record.seq > after);
-            Ok(later.take(limit).cloned().collect())
-        })
-    };
-    let host = ViewsHost::in_memory(log, source(records.clone()));
+    let host = ViewsHost::in_memory(log, source_from(records.clone()));
     host.ensure(Seq(4)).unwrap();
 
     let all = |reverse| {
@@ -163,7 +164,7 @@ fn places_that_a_reanchoring_gave_up_are_no_events() {
     assert_eq!(all(false), [Seq(1), Seq(2), Seq(6)]);
     assert_eq!(all(true), [Seq(7), Seq(6), Seq(2)]);
     assert_eq!(host.verify().unwrap().difference, None);
-    let within = ViewsHost::at(log, Seq(4), source(records)).unwrap();
+    let within = ViewsHost::at(log, Seq(4), source_from(records)).unwrap();
     assert_eq!(within.position(), Seq(2));
 }
 
