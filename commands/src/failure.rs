@@ -345,6 +345,7 @@ fn of_views(error: &ViewsError) -> Exit {
         | ViewsError::OutOfOrder { .. }
         | ViewsError::Beyond { .. }
         | ViewsError::Unreadable { .. } => Exit::Io,
+        ViewsError::OutOfScope { .. } => Exit::Internal,
         ViewsError::Unreachable(_) | ViewsError::Foreign | ViewsError::Closed => Exit::Busy,
     }
 }
