@@ -2,7 +2,8 @@
 
 use crate::cli_send::world_with;
 use crate::{TestWorld, ids_hidden};
-use missive_fixtures::EchoAgent;
+use missive_fixtures::{Answer, EchoAgent, ScriptedPeer};
+use serde_json::json;
 
 /// A context with a name and two messages, one of them answered by a question.
 fn spoken() -> (EchoAgent, TestWorld) {
@@ -139,4 +140,57 @@ fn every_form_of_an_export_has_it_all_and_is_on_record() {
         "{lines}"
     );
     assert_eq!(stats.json()["data"]["count"], 3, "{stats}");
+}
+
+#[test]
+fn an_answer_in_another_context_is_told_and_the_asked_one_says_where_it_went_on() {
+    let peer = ScriptedPeer::start();
+    peer.card(&json!({"capabilities": {"streaming": true}}));
+    let task =
+        r#"{"task":{"id":"t","contextId":"theirs","status":{"state":"TASK_STATE_COMPLETED"}}}"#;
+    peer.on_stream(&Answer::a2a_stream([task]));
+    peer.on_send(&Answer::a2a(task));
+    let world = world_with(&peer.url());
+
+    let streamed = world.missive(["stream", "py", "hi", "--context", "ours"]);
+    let sent = world.missive(["send", "py", "hi", "--context", "ours"]);
+    let shown = world.missive(["context", "show", "ours"]);
+
+    insta::assert_snapshot!(ids_hidden(&format!("{streamed}\n{sent}\n{shown}")), @r"
+    exit 0
+    ------- stderr -------
+    completed
+    note: context ours is new
+    note: the agent breaks A2A: context_mismatch: the answer is in another context than the request
+    task t of py completed: 1 update
+    hint: the exchange goes on in context theirs: `missive context show theirs`
+
+    exit 0
+    ------- stderr -------
+    note: the agent breaks A2A: context_mismatch: the answer is in another context than the request
+    the answer has no text; --json shows all of it
+    hint: the exchange goes on in context theirs: `missive context show theirs`
+
+    exit 0
+    ------- stdout -------
+    context   ours
+    status    open
+    agents    py
+    tasks     0
+    messages  2
+    began     2026-12-01T09:30:00Z
+    updated   2026-12-01T09:30:00Z
+
+        6  2026-12-01T09:30:00Z  to py
+           hi
+
+        6  2026-12-01T09:30:00Z  here
+           the agent answered in context theirs
+
+        9  2026-12-01T09:30:00Z  to py
+           hi
+
+        9  2026-12-01T09:30:00Z  here
+           the agent answered in context theirs
+    ");
 }

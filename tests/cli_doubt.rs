@@ -160,7 +160,7 @@ fn a_wait_that_is_interrupted_leaves_the_task_where_it_is() {
     exit 130
     ------- stderr -------
     interrupted while task t-1 of py was working
-    hint: the task goes on at the agent: `missive task wait t-1` waits for its end, and `missive task cancel t-1` cancels it
+    hint: the task goes on at the agent: `missive task subscribe t-1` follows it, `missive task wait t-1` waits for its end, and `missive task cancel t-1` cancels it
     ");
 }
 

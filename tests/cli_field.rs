@@ -61,7 +61,7 @@ fn a_state_in_an_old_spelling_is_shown_as_what_it_is() {
     ------- stderr -------
     note: the agent breaks A2A: unknown_state: `failed` is no task state of A2A 1.0
     task t of py is in the unrecognized state `failed`
-    hint: the task goes on at the agent: `missive task wait t` waits for its end, and `missive task cancel t` cancels it
+    hint: the task goes on at the agent: `missive task subscribe t` follows it, `missive task wait t` waits for its end, and `missive task cancel t` cancels it
     ");
 }
 

@@ -96,14 +96,14 @@ fn how_the_task_stands_is_said_beside_its_text_and_by_the_exit_code() {
     at work
     ------- stderr -------
     task task-24 of py is working
-    hint: the task goes on at the agent: `missive task wait task-24` waits for its end, and `missive task cancel task-24` cancels it
+    hint: the task goes on at the agent: `missive task subscribe task-24` follows it, `missive task wait task-24` waits for its end, and `missive task cancel task-24` cancels it
     ");
     insta::assert_snapshot!(sent(&world, &["py", "file"]), @r"
     exit 0
     ------- stdout -------
     output.txt (text/plain, 13 bytes)
     ------- stderr -------
-    hint: to get its bytes: `missive task get task-29 --json | jq -r '.data.task.raw.artifacts[0].parts[0].raw' | base64 -d > FILE`
+    hint: `missive task artifact save task-29 artifact-31` writes it to a file
     ");
     insta::assert_snapshot!(sent(&world, &["py", "more", "--task", "task-2"]), @r#"
     exit 64
@@ -251,7 +251,7 @@ fn an_answer_that_would_act_on_the_terminal_is_shown_harmless() {
     exit 83
     ------- stderr -------
     task $(touch owned) of py needs input
-    hint: answer with `missive send py --task '$(touch owned)' --context 'c\u{1b}[2J'\''' "..."`
+    hint: answer with `missive send py --task '$(touch owned)' --context $'c\x1b[2J\'' "..."`
     "#);
 }
 

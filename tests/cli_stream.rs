@@ -197,6 +197,40 @@ fn an_interruption_detaches_with_130_or_cancels_the_task() {
 }
 
 #[test]
+fn a_reader_that_goes_away_ends_a_stream_quietly_and_the_log_says_that_it_was_left() {
+    let peer = ScriptedPeer::start();
+    peer.card(&json!({"capabilities": {"streaming": true}}));
+    let update = r#"{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_WORKING"}}}"#;
+    let gate = Gate::new("after the first update");
+    peer.on_stream(&Answer::a2a_stream([
+        Step::from(update),
+        Step::from(Piece::Gate(gate.clone())),
+        Step::from(update),
+        Step::from(Piece::Never),
+    ]));
+    let world = world_with(&peer.url());
+    let mut command = world.command(["stream", "py", "hi", "--ndjson"]);
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("missive starts");
+
+    let mut first = String::new();
+    let mut stdout = std::io::BufReader::new(child.stdout.take().expect("a pipe"));
+    std::io::BufRead::read_line(&mut stdout, &mut first).expect("a line");
+    drop(stdout);
+    gate.open();
+    let ended = child.wait_with_output().expect("missive ends");
+
+    // The one line is the warning about the clock of tests.
+    let told = String::from_utf8_lossy(&ended.stderr).lines().count();
+    assert_eq!((ended.status.code(), told), (Some(0), 1));
+    let closed = world.missive(["events", "list", "--type", "a2a.stream.closed", "--json"]);
+    assert!(closed.stdout.contains("\"detached\""), "{closed}");
+}
+
+#[test]
 fn an_agent_without_streams_is_asked_and_a_lost_stream_says_how_to_follow_its_task() {
     let agent = EchoAgent::start();
     let world = world_with(&agent.url());
@@ -213,7 +247,6 @@ fn an_agent_without_streams_is_asked_and_a_lost_stream_says_how_to_follow_its_ta
     exit 76
     ------- stderr -------
     missive: the agent answered UNSUPPORTED_OPERATION: SendStreamingMessage is not offered by the card
-    hint: if the task is over, leave --task out to open a new one in the same --context
     hint: `missive send` sends it without a stream; --wait waits for the task
     ");
 
@@ -235,7 +268,7 @@ fn an_agent_without_streams_is_asked_and_a_lost_stream_says_how_to_follow_its_ta
     ------- stderr -------
     working
     missive: the stream ended while the task was working: the agent answered HTTP 404: not found
-    hint: the task goes on at the agent: `missive task wait t` waits for its end, and `missive task cancel t` cancels it
+    hint: the task goes on at the agent: `missive task subscribe t` follows it, `missive task wait t` waits for its end, and `missive task cancel t` cancels it
     ");
 }
 

@@ -61,7 +61,7 @@ fn a_task_is_asked_for_waited_for_and_canceled() {
     updated  2026-12-01T09:30:00Z
     ------- stderr -------
     the time ran out while task t-1 of py was working
-    hint: the task goes on at the agent: `missive task wait t-1` waits for its end, and `missive task cancel t-1` cancels it
+    hint: the task goes on at the agent: `missive task subscribe t-1` follows it, `missive task wait t-1` waits for its end, and `missive task cancel t-1` cancels it
     ");
     insta::assert_snapshot!(shown(&world, &["cancel", "t-1"]), @r"
     exit 80

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use missive_log::Role;
 use missive_log::event::facts::StreamEnd;
-use missive_log::event::{Alias, Event, EventKind};
+use missive_log::event::{Alias, ContextId, Event, EventKind};
 use serde::Serialize;
 
 use crate::facts;
@@ -363,6 +363,13 @@ fn brought(like: &Turn, task: &str, artifact: &ArtifactFacts) -> Turn {
         text: artifact.text.clone(),
         ..like.clone()
     }
+}
+
+/// That the answer to a message is in another context than the message.
+pub fn went_on(request: &Event, context: &ContextId) -> Turn {
+    let mut turn = turn(request, Side::Local, "note");
+    turn.text = format!("the agent answered in context {context}");
+    turn
 }
 
 /// What happened here, in words.

@@ -60,6 +60,15 @@ pub enum Note {
     NotStreamed,
     /// A stream broke while its task went on, and the task was subscribed to.
     Resumed,
+    /// The peer tells another state of a task that has ended.
+    OtherEnd {
+        /// What it tells.
+        told: String,
+        /// How the task ended first.
+        end: &'static str,
+    },
+    /// A task could not be followed, and is asked for.
+    NotFollowed(String),
     /// A stream ended with an error, and its task is over all the same.
     StreamError(String),
 }
@@ -124,6 +133,14 @@ impl fmt::Display for Note {
             Self::Resumed => {
                 f.write_str("the stream broke while the task went on, and was resumed")
             }
+            Self::OtherEnd { told, end } => write!(
+                f,
+                "the agent now says that the task is {told}; it is {end} since its first end, which counts"
+            ),
+            Self::NotFollowed(why) => write!(
+                f,
+                "the task cannot be followed, so it is asked for again and again: {why}"
+            ),
             Self::StreamError(what) => write!(f, "the stream ended with an error: {what}"),
         }
     }

@@ -63,7 +63,7 @@ async fn perform(
     if done.report.message_id.is_some() {
         let agent = done.report.agent.as_deref().unwrap_or_default();
         remark(output, agent, &done.report.answer, done.exit);
-        tell_files(output, &done.report.answer, done.report.sequence);
+        tell_files(output, agent, &done.report.answer, done.report.sequence);
     }
     Ok(wish.exit(done.exit))
 }

@@ -12,7 +12,7 @@ use crate::input;
 use crate::open::Session;
 use crate::render::{Kind, Output, Page, Report};
 use acting::{Told, Wish, word};
-use missive_commands::report::send::{AnswerReport, SendReport};
+use missive_commands::report::send::{AnswerReport, RequestReport, SendReport};
 use missive_commands::wire::json::{JsonText, Limits};
 use missive_commands::wire::text::excerpt;
 use missive_commands::{Exit, Send, SendPart};
@@ -48,12 +48,14 @@ async fn perform(
     let sent = missive.send(command, &mut wish.interrupt()).await;
     drop(progress);
     let told = Told::of(setting).about(&command.target);
+    let told = told.continuing(command.task.as_ref());
     let told = told.ended_by(wish.ending());
     let done = acting::concluded(&missive, output, &told, sent)?;
     output.report(&done.report).await?;
     let report = &done.report;
     remark(output, &report.agent, &report.answer, done.exit);
-    tell_files(output, &report.answer, report.sequence);
+    tell_files(output, &report.agent, &report.answer, report.sequence);
+    tell_context(output, &report.request, &report.answer);
     remark_addresses(output, command);
     Ok(wish.exit(done.exit))
 }
@@ -127,11 +129,21 @@ fn beside(answer: &AnswerReport) -> Beside {
 }
 
 /// How to get the bytes of a file, which people are not shown. `at` is the event that holds the answer.
-pub(super) fn tell_files(output: &Output, answer: &AnswerReport, at: u64) {
+pub(super) fn tell_files(output: &Output, agent: &str, answer: &AnswerReport, at: u64) {
     let beside = beside(answer);
     let Some(place) = beside.first_file() else {
         return;
     };
+    if let Some(task) = &answer.task_id
+        && let Some(artifact) = holder(place, answer)
+    {
+        let (task, artifact) = (word(task), word(artifact));
+        let of = acting::of_agent(agent);
+        output.note(&format!(
+            "hint: `missive task artifact save {task} {artifact}{of}` writes it to a file"
+        ));
+        return;
+    }
     let (command, jq) = match &answer.task_id {
         Some(task) if !place.starts_with("parts") => (
             format!("missive task get {} --json", word(task)),
@@ -145,6 +157,25 @@ pub(super) fn tell_files(output: &Output, answer: &AnswerReport, at: u64) {
     output.note(&format!(
         "hint: to get its bytes: `{command} | jq -r '{jq}' | base64 -d > FILE`"
     ));
+}
+
+/// The artifact that a place is in.
+fn holder<'a>(place: &str, answer: &'a AnswerReport) -> Option<&'a str> {
+    let (at, _) = place.strip_prefix("artifacts[")?.split_once(']')?;
+    let artifact = answer.artifacts.get(at.parse::<usize>().ok()?)?;
+    artifact.artifact_id.as_deref()
+}
+
+/// Where to look for an answer that is not in the context that was asked.
+pub(super) fn tell_context(output: &Output, request: &RequestReport, answer: &AnswerReport) {
+    if let (Some(asked), Some(told)) = (&request.context_id, &answer.context_id)
+        && asked != told
+    {
+        let told = word(told);
+        output.note(&format!(
+            "hint: the exchange goes on in context {told}: `missive context show {told}`"
+        ));
+    }
 }
 
 /// What people must know beside the text: how the task stands, and what can be done now.

@@ -4,7 +4,7 @@
 //! alone. People get the text on standard output as it arrives, and what happens to the task on stderr.
 
 use super::beside::Beside;
-use super::send::{command as message, remark_addresses, remark_task, tell_files};
+use super::send::{command as message, remark_addresses, remark_task, tell_context, tell_files};
 use super::task;
 use super::{Setting, acting};
 use crate::args::send::Stream as Arguments;
@@ -52,13 +52,18 @@ async fn stream(
     let target = &command.send.target;
     let missive = acting::for_requests(setting, session, Some(target))?;
     let wish = Wish::listen()?;
+    let unread = output.unread()?;
     let mut live = Live::begin(output);
     let streamed = missive
-        .stream(command, &mut live, &mut wish.interrupt())
+        .stream(command, &mut live, &mut wish.interrupt_or(unread))
         .await;
+    if is_unread(&wish, &streamed) {
+        return Ok(Exit::Done);
+    }
     live.end(streamed.as_ref().ok().map(|done| &done.report))
         .await?;
     let told = Told::of(setting).about(target).ended_by(wish.ending());
+    let told = told.continuing(command.send.task.as_ref());
     let refused = streamed.as_ref().is_err_and(is_refused);
     let done = acting::concluded(&missive, output, &told, streamed);
     let done = done.map_err(|failure| {
@@ -70,8 +75,20 @@ async fn stream(
     })?;
     output.report(&Streamed(&done.report)).await?;
     summary(output, &done);
+    if let Some(request) = &done.report.request {
+        tell_context(output, request, &done.report.answer);
+    }
     remark_addresses(output, &command.send);
     Ok(wish.exit(done.exit))
+}
+
+/// Whether the reader of standard output went away. The log has the detaching; there is nobody to tell.
+fn is_unread(wish: &Wish, done: &Result<Done<StreamReport>, CommandError>) -> bool {
+    let exit = match done {
+        Ok(done) => done.exit,
+        Err(error) => error.exit(),
+    };
+    wish.is_unread(exit)
 }
 
 /// Whether the agent does not do what was asked of it.
@@ -110,10 +127,15 @@ async fn follow(
         context: known.and_then(|task| task.context),
         binding: arguments.binding,
     };
+    let unread = output.unread()?;
     let mut live = Live::begin(output);
+    live.task = Some(on.task.to_string());
     let followed = missive
-        .subscribe(&command, &mut live, &mut wish.interrupt())
+        .subscribe(&command, &mut live, &mut wish.interrupt_or(unread))
         .await;
+    if is_unread(&wish, &followed) {
+        return Ok(Exit::Done);
+    }
     live.end(followed.as_ref().ok().map(|done| &done.report))
         .await?;
     let told = Told::of(setting).about(&on.target).ended_by(wish.ending());
@@ -174,7 +196,7 @@ fn summary(output: &Output, done: &Done<StreamReport>) {
     if report.text_cut {
         output.note("note: the text is longer than is held at once; the log has all of it");
     }
-    tell_files(output, answer, report.sequence);
+    tell_files(output, &report.agent, answer, report.sequence);
 }
 
 /// `stream_result`.
@@ -267,7 +289,11 @@ struct Live<'a> {
     open_line: bool,
     /// Whether anything was written to standard output.
     wrote: bool,
+    /// The task that is followed, once it is known.
+    task: Option<String>,
     state: Option<&'static str>,
+    /// The last state that was told of another task, and which.
+    other: Option<(String, &'static str)>,
     failed: Option<Failure>,
 }
 
@@ -282,7 +308,9 @@ impl<'a> Live<'a> {
             current: Current::Nothing,
             open_line: false,
             wrote: false,
+            task: None,
             state: None,
+            other: None,
             failed: None,
         }
     }
@@ -386,7 +414,12 @@ impl<'a> Live<'a> {
         let is_over = !matches!(state, "submitted" | "working" | "unrecognized");
         // The words of a task that is over are its answer, where it has no other.
         let text = if is_over && !self.wrote { "" } else { text };
-        if self.state.replace(state) == Some(state) && text.is_empty() {
+        let foreign = self.foreign(event).map(str::to_owned);
+        let told = match &foreign {
+            Some(task) => self.other.replace((task.clone(), state)) == Some((task.clone(), state)),
+            None => self.state.replace(state) == Some(state),
+        };
+        if told && text.is_empty() {
             return;
         }
         let name = match &event.unrecognized_state {
@@ -397,7 +430,17 @@ impl<'a> Live<'a> {
             "" => name,
             text => format!("{name}: {}", excerpt(text)),
         };
-        self.say(&words).await;
+        match foreign {
+            Some(task) => self.say(&format!("task {}: {words}", excerpt(&task))).await,
+            None => self.say(&words).await,
+        }
+    }
+
+    /// The task of an update, if it is another one than the first.
+    fn foreign<'e>(&mut self, event: &'e StreamEvent) -> Option<&'e str> {
+        let told = event.task_id.as_deref()?;
+        let known = self.task.get_or_insert_with(|| told.to_owned());
+        (known != told).then_some(told)
     }
 
     async fn for_people(&mut self, event: &StreamEvent) {

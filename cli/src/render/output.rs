@@ -144,6 +144,11 @@ impl Output {
         Ok(self.sink()?.write(bytes).await)
     }
 
+    /// Returns when nobody reads standard output any more, as far as writing has shown.
+    pub(crate) fn unread(&mut self) -> Result<impl Future<Output = ()> + Send + 'static, Failure> {
+        Ok(self.sink()?.unread())
+    }
+
     /// Prints a result, outside a runtime.
     pub(crate) fn report_blocking<R: Report>(&mut self, report: &R) -> Result<Reader, Failure> {
         let bytes = self.rendered(report)?;

@@ -33,6 +33,8 @@ impl Tint {
     }
 }
 
+/// The most characters of a cell in a table; `--json` has all of it.
+const CELL_CHARS_MAX: usize = 80;
 const RESET: &str = "\u{1b}[0m";
 
 /// Human output in the making. Every string that it is given may come from a stranger.
@@ -111,7 +113,7 @@ impl Page {
             .set_content_arrangement(comfy_table::ContentArrangement::Disabled)
             .set_header(header);
         for row in rows {
-            table.add_row(row.map(|cell| escape::line(&cell)));
+            table.add_row(row.map(|cell| cell_of(&cell)));
         }
         if table.is_empty() {
             return;
@@ -143,9 +145,34 @@ impl Page {
     }
 }
 
+/// A cell as it is shown: names are chosen by strangers, and one must not push all others off the screen.
+fn cell_of(text: &str) -> String {
+    let mut shown = escape::line(text);
+    if let Some((end, _)) = shown.char_indices().nth(CELL_CHARS_MAX) {
+        let last = shown.char_indices().nth(CELL_CHARS_MAX - 1);
+        shown.truncate(last.map_or(end, |(last, _)| last));
+        shown.push('…');
+    }
+    shown
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Page, Tint};
+    use super::{CELL_CHARS_MAX, Page, Tint};
+
+    #[test]
+    fn a_long_cell_ends_with_an_ellipsis_and_one_that_just_fits_does_not() {
+        let mut page = Page::new(false);
+        let cells = [CELL_CHARS_MAX, CELL_CHARS_MAX + 1, 300]
+            .map(|chars| ["ä".repeat(chars), "x".to_owned()]);
+
+        page.table(["name", "state"], cells);
+
+        let text = page.into_text();
+        let widths: Vec<usize> = text.lines().map(|line| line.chars().count()).collect();
+        assert_eq!(widths[1..], [CELL_CHARS_MAX + 3; 3]);
+        assert_eq!(text.matches('…').count(), 2);
+    }
 
     #[test]
     fn a_table_is_aligned_by_display_width_and_has_no_trailing_space() {

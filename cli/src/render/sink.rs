@@ -52,6 +52,12 @@ impl Sink {
         }
     }
 
+    /// Returns when the reader is gone.
+    pub(crate) fn unread(&self) -> impl Future<Output = ()> + Send + 'static {
+        let chunks = self.chunks.clone();
+        async move { chunks.closed().await }
+    }
+
     /// The same outside a runtime.
     pub(crate) fn write_blocking(&self, chunk: Vec<u8>) -> Reader {
         match self.chunks.blocking_send(chunk) {

@@ -170,11 +170,13 @@ impl<L: Log> Missive<L> {
         let Ground {
             peer, course, line, ..
         } = &mut ground;
-        let attended = if follow {
-            self.attend(course, peer, line, links, interrupt).await.ok()
-        } else {
-            None
-        };
+        let mut attended = None;
+        if follow {
+            match self.attend(course, peer, line, links, interrupt).await {
+                Ok(ended) => attended = Some(ended),
+                Err(error) => self.note(Note::NotFollowed(error.to_string())),
+            }
+        }
         let (reading, exit) = match attended {
             Some(attended) => attended,
             // What could not be followed can still be asked for.

@@ -2,13 +2,15 @@
 
 use missive_fixtures::{Answer, EchoAgent, Gate, Piece, ScriptedPeer, Setup, Step, wire};
 use missive_log::Log as _;
-use missive_log::event::{Event, EventKind};
+use missive_log::event::{Event, EventKind, TaskId};
 use serde_json::json;
 
 use super::{World, alias, patient, py, told};
 use crate::report::stream::{StreamEvent, StreamReport};
 use crate::wire::version::Binding;
-use crate::{CommandError, Done, Interrupt, Missive, Send, Show, Stream, Subscribe};
+use crate::{
+    CommandError, Done, Exit, Interrupt, Missive, Note, OnTask, Send, Show, Stream, Subscribe,
+};
 
 pub(super) const TASK: &str =
     r#"{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_WORKING"}}}"#;
@@ -443,5 +445,73 @@ async fn an_agent_that_streams_is_followed_and_a_cut_stream_resumed() {
             alias("py").as_str() == "py" && told.ends_with("closed(terminal)"),
             "{told}"
         );
+    }
+}
+
+#[tokio::test]
+async fn an_answer_in_another_context_is_flagged_at_every_update_and_told_once() {
+    let peer = ScriptedPeer::start();
+    let world = world_of(&peer).await;
+    peer.on_stream(&Answer::a2a_stream([
+        TASK.to_owned(),
+        status("WORKING"),
+        status("COMPLETED"),
+    ]));
+    let mut command = command("hi");
+    command.send.context = Some("asked".to_owned());
+    let missive = world.missive();
+
+    let (ended, shown) = streamed(&missive, &command).await;
+
+    assert_eq!(ended.unwrap().report.answer.context_id.unwrap(), "c");
+    let flag = "context_mismatch: the answer is in another context than the request";
+    assert!(shown.iter().all(|event| event.violations == [flag]));
+    let notes = missive.take_notes();
+    let told = notes.iter().filter(|note| note.to_string().contains(flag));
+    assert_eq!(told.count(), 1);
+}
+
+#[tokio::test]
+async fn a_subscription_to_a_task_that_ended_here_keeps_to_its_first_end() {
+    for (what, streams) in [("a stream", true), ("a question", false)] {
+        let peer = ScriptedPeer::start();
+        peer.card(&json!({"capabilities": {"streaming": streams}}));
+        let world = World::new().with_agent(&peer.url()).await;
+        let task = |state: &str| TASK.replace("WORKING", state);
+        let whole = |state: &str| {
+            let task = task(state);
+            let task = task.strip_prefix(r#"{"task":"#).unwrap();
+            Answer::a2a(task.strip_suffix('}').unwrap())
+        };
+        peer.on_get_task("t", &whole("FAILED"));
+        let on = OnTask {
+            target: py(),
+            task: TaskId::new("t").unwrap(),
+        };
+        let first = world.missive();
+        first.task_get(&on, None, &mut patient()).await.unwrap();
+        peer.on_get_task("t", &whole("COMPLETED"));
+        peer.on_subscribe("t", &Answer::a2a_stream([task("COMPLETED")]));
+        let command = Subscribe {
+            target: py(),
+            task: on.task.clone(),
+            context: None,
+            binding: None,
+        };
+        let missive = world.missive();
+
+        let done = missive
+            .subscribe(&command, &mut Vec::new(), &mut patient())
+            .await
+            .unwrap();
+
+        assert_eq!(done.exit, Exit::TaskFailed, "{what}");
+        assert_eq!(done.report.answer.state, Some("failed"), "{what}");
+        let other = Note::OtherEnd {
+            told: "completed".to_owned(),
+            end: "failed",
+        };
+        assert!(missive.take_notes().contains(&other), "{what}");
+        assert_eq!(world.newest().tasks().unwrap()[0].state.as_str(), "failed");
     }
 }

@@ -280,11 +280,9 @@ async fn a_wait_follows_the_task_where_the_agent_streams_and_asks_where_that_fai
             peer.on_subscribe("t", &Answer::a2a_error("unsupported_operation"));
         }
         let world = World::new().with_agent(&peer.url()).await;
+        let missive = world.missive();
 
-        let waited = world
-            .missive()
-            .task_wait(&on("t"), None, &mut patient())
-            .await;
+        let waited = missive.task_wait(&on("t"), None, &mut patient()).await;
 
         let waited = waited.unwrap();
         assert_eq!(waited.exit.number(), 0, "{what}");
@@ -292,6 +290,37 @@ async fn a_wait_follows_the_task_where_the_agent_streams_and_asks_where_that_fai
         let gets = peer.requests_to("GET", "/rest/tasks/t").len();
         assert_eq!(gets, asked, "{what}");
     }
+}
+
+#[tokio::test]
+async fn a_wait_says_why_it_could_not_follow_also_where_asking_fails_as_well() {
+    let peer = ScriptedPeer::start();
+    peer.card(
+        &json!({"supportedInterfaces": peer.interfaces(&["HTTP+JSON"]),
+        "capabilities": {"streaming": true}}),
+    );
+    let whole = task_at("TASK_STATE_WORKING", 1);
+    peer.once("GET", "/rest/tasks/t", Answer::json(200, &whole));
+    peer.on("GET", "/rest/tasks/t", Answer::a2a_error("task_not_found"));
+    let broken =
+        Answer::event_stream("data: {\"error\":{\"code\":500,\"message\":\"no room\"}}\n\n");
+    peer.on_subscribe("t", &broken);
+    let world = World::new().with_agent(&peer.url()).await;
+    let missive = world.missive();
+
+    let waited = missive.task_wait(&on("t"), None, &mut patient()).await;
+
+    let why = "66 task_not_found the agent answered TASK_NOT_FOUND: task not found";
+    assert_eq!(told(&waited.unwrap_err()), why);
+    let notes: Vec<String> = missive
+        .take_notes()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert!(
+        notes.iter().any(|note| note.contains("no room")),
+        "{notes:?}"
+    );
 }
 
 #[tokio::test]

@@ -268,6 +268,8 @@ stored_enum!(
         UnexpectedMessage = "unexpected_message",
         /// Updates after the end of the task.
         AfterTheEnd = "after_the_end",
+        /// A last event of a stream without the blank line that ends it.
+        UnterminatedEvent = "unterminated_event",
     }
 );
 

@@ -13,7 +13,7 @@ use missive_commands::wire::card::CardError;
 use missive_commands::wire::error::{ErrorKind, PeerError, RetryAfter};
 use missive_commands::wire::negotiate::NoChoice;
 use missive_commands::{CommandError, Exit, Failure as Broke, Refusal, Target};
-use missive_log::event::{Alias, OperationId};
+use missive_log::event::{Alias, OperationId, TaskId};
 
 const CREDENTIALS: &str = "give credentials with --bearer-token-env ENV, with --header 'Name: value', or \
                            with an [auth_refs] entry and `missive agent add --auth-ref NAME`";
@@ -35,6 +35,8 @@ pub(crate) struct Told<'a> {
     agent: Option<String>,
     /// How a command ends that a signal ended.
     ending: Exit,
+    /// Whether the user named a task with `--task`.
+    continues: bool,
 }
 
 impl<'a> Told<'a> {
@@ -44,6 +46,7 @@ impl<'a> Told<'a> {
             home: &setting.home,
             agent: None,
             ending: Exit::Interrupted,
+            continues: false,
         }
     }
 
@@ -53,6 +56,12 @@ impl<'a> Told<'a> {
             Target::Alias(alias) => alias.to_string(),
             Target::Url(url) => url.clone(),
         });
+        self
+    }
+
+    /// Of a command whose message continues a task, or does not.
+    pub(crate) fn continuing(mut self, task: Option<&TaskId>) -> Self {
+        self.continues = task.is_some();
         self
     }
 
@@ -237,11 +246,9 @@ impl<'a> Told<'a> {
             | Broke::Payload { .. }
             | Broke::Broken { .. }
             | Broke::Redirect { .. }
-            | Broke::Internal { .. }) => advised(
-                detailed(Failure::from_error(exit, &other)),
-                &other,
-                self.agent.as_deref(),
-            ),
+            | Broke::Internal { .. }) => {
+                advised(detailed(Failure::from_error(exit, &other)), &other, self)
+            }
         }
     }
 }
@@ -279,9 +286,10 @@ fn declare(missing: &[String]) -> String {
 }
 
 /// What can be done about a failure of an operation.
-fn advised(failure: Failure, broke: &Broke, agent: Option<&str>) -> Failure {
+fn advised(failure: Failure, broke: &Broke, told: &Told<'_>) -> Failure {
+    let agent = told.agent.as_deref();
     match broke {
-        Broke::Peer { error, .. } => about_peer(failure, error),
+        Broke::Peer { error, .. } => about_peer(failure, error, told.continues),
         Broke::NotSent { error, .. } | Broke::NoAnswer { error, .. } => failure
             .without_layers_below(Some(&error.to_string()))
             .hint_if(about_call(error.kind)),
@@ -306,7 +314,7 @@ fn advised(failure: Failure, broke: &Broke, agent: Option<&str>) -> Failure {
             "nobody was asked: the operation is over, and `missive events list --operation {operation}` \
              shows its events"
         )),
-        Broke::TooLargeForPeer { error, .. } => about_peer(failure.hint(TOO_LARGE_THERE), error),
+        Broke::TooLargeForPeer { error, .. } => about_peer(failure.hint(TOO_LARGE_THERE), error, told.continues),
         Broke::Interrupted {
             operation,
             in_doubt: doubt,
@@ -357,7 +365,7 @@ fn larger(error: &CallError) -> Option<String> {
 fn about_card(failure: Failure, error: &FetchError) -> Failure {
     match error {
         FetchError::Call { kind, .. } => failure.hint_if(about_call(*kind)),
-        FetchError::Status { error, .. } => about_peer(failure, error),
+        FetchError::Status { error, .. } => about_peer(failure, error, false),
         FetchError::Card(CardError::Html { .. }) => {
             failure.hint("a web page answered there: check the address of the agent")
         }
@@ -402,18 +410,22 @@ fn in_doubt(failure: Failure, operation: &OperationId) -> Failure {
         .hint("`missive doctor` lists everything that is in doubt")
 }
 
-/// How to follow a task that goes on at the agent.
-pub(crate) fn follow(task: &str, agent: &str) -> String {
-    let task = word(task);
-    // An alias is found by the task; an address has to be said again.
-    let of = if agent.contains("://") {
+/// The flag that says whose a task is, where it must be said: an alias is found by the task.
+pub(crate) fn of_agent(agent: &str) -> String {
+    if agent.contains("://") {
         format!(" --agent {}", word(agent))
     } else {
         String::new()
-    };
+    }
+}
+
+/// How to follow a task that goes on at the agent.
+pub(crate) fn follow(task: &str, agent: &str) -> String {
+    let task = word(task);
+    let of = of_agent(agent);
     format!(
-        "the task goes on at the agent: `missive task wait {task}{of}` waits for its end, and `missive task \
-         cancel {task}{of}` cancels it"
+        "the task goes on at the agent: `missive task subscribe {task}{of}` follows it, `missive task wait \
+         {task}{of}` waits for its end, and `missive task cancel {task}{of}` cancels it"
     )
 }
 
@@ -439,7 +451,7 @@ fn about_call(kind: CallErrorKind) -> Option<String> {
     Some(hint.to_owned())
 }
 
-fn about_peer(mut failure: Failure, error: &PeerError) -> Failure {
+fn about_peer(mut failure: Failure, error: &PeerError, continues: bool) -> Failure {
     for challenge in &error.challenges {
         failure = failure.hint(format!("the agent asks for `{challenge}`"));
     }
@@ -449,7 +461,7 @@ fn about_peer(mut failure: Failure, error: &PeerError) -> Failure {
     ) {
         failure = failure.hint(CREDENTIALS);
     }
-    if let Some(hint) = of_kind(error.kind) {
+    if let Some(hint) = of_kind(error.kind, continues) {
         failure = failure.hint(hint);
     }
     match error.retry_after {
@@ -460,19 +472,23 @@ fn about_peer(mut failure: Failure, error: &PeerError) -> Failure {
     }
 }
 
-/// What an A2A error asks of whoever typed the command.
-fn of_kind(kind: ErrorKind) -> Option<&'static str> {
+/// What an A2A error asks of whoever typed the command, with `--task` or without.
+fn of_kind(kind: ErrorKind, continues: bool) -> Option<&'static str> {
     match kind {
         ErrorKind::ContentTypeNotSupported => {
             Some("`missive agent inspect ALIAS` shows which media types the agent takes")
         }
+        ErrorKind::TaskNotFound if !continues => {
+            Some("`missive task list` shows the tasks that the log knows")
+        }
         ErrorKind::TaskNotFound => {
             Some("the agent does not know the task (any more): leave --task out to open a new one")
         }
-        ErrorKind::UnsupportedOperation => {
+        ErrorKind::UnsupportedOperation if continues => {
             Some("if the task is over, leave --task out to open a new one in the same --context")
         }
-        ErrorKind::TaskNotCancelable
+        ErrorKind::UnsupportedOperation
+        | ErrorKind::TaskNotCancelable
         | ErrorKind::PushNotificationNotSupported
         | ErrorKind::InvalidAgentResponse
         | ErrorKind::ExtendedAgentCardNotConfigured

@@ -7,7 +7,7 @@ mod failure;
 mod group;
 mod quote;
 
-pub(super) use failure::{Told, follow};
+pub(super) use failure::{Told, follow, of_agent};
 pub(super) use quote::word;
 
 use super::Setting;
@@ -317,6 +317,26 @@ impl Wish {
         missive_commands::Interrupt::when(async move {
             signals.came().await;
         })
+    }
+
+    /// The same, or that nobody reads standard output any more.
+    pub(super) fn interrupt_or(
+        &self,
+        gone: impl Future<Output = ()> + Send + 'static,
+    ) -> missive_commands::Interrupt {
+        let mut signals = self.0.clone();
+        missive_commands::Interrupt::when(async move {
+            tokio::select! {
+                biased;
+                _ = signals.came() => {}
+                () = gone => {}
+            }
+        })
+    }
+
+    /// Whether a command was ended by the reader of standard output, who went away.
+    pub(super) fn is_unread(&self, exit: Exit) -> bool {
+        exit == Exit::Interrupted && self.0.has_come().is_none()
     }
 
     /// How a command ends that was ended by a signal: the acting room does not know which one.

@@ -8,7 +8,7 @@ use super::super::acting::{self, OnLog, Told};
 use super::super::events::{count, known, write_out};
 use super::html;
 use super::rest::{TaskRow, Withheld, tasks};
-use super::story::{Chapter, Story, of_context};
+use super::story::{Chapter, Story, Wanted, of_context};
 use crate::args::context::{Export, Form};
 use crate::failure::Failure;
 use crate::file::NewFile;
@@ -164,8 +164,8 @@ async fn told_whole(
     };
     target.write(begin).await?;
     let mut withheld = Withheld::default();
-    for pass in [Pass::Turns, Pass::Events] {
-        if pass == Pass::Events {
+    for wanted in [Wanted::Turns, Wanted::Evidence] {
+        if wanted == Wanted::Evidence {
             let between = if is_page {
                 html::between()
             } else {
@@ -173,8 +173,8 @@ async fn told_whole(
             };
             target.write(between).await?;
         }
-        let story = Story::new(session, &context.context, head.seq)?;
-        let reader = run_through(story, pass, is_page, head, &mut withheld, target).await?;
+        let story = Story::new(session, &context.context, head.seq, wanted)?;
+        let reader = run_through(story, wanted, is_page, head, &mut withheld, target).await?;
         if reader == Reader::Gone {
             return Ok(());
         }
@@ -191,7 +191,7 @@ async fn told_whole(
 /// Goes through the whole context once.
 async fn run_through(
     mut story: Story<'_>,
-    pass: Pass,
+    wanted: Wanted,
     is_page: bool,
     head: Head,
     withheld: &mut Withheld,
@@ -202,16 +202,16 @@ async fn run_through(
         let chapters = story.page().await?;
         let mut bytes = Vec::new();
         for chapter in &chapters {
-            match pass {
-                Pass::Turns => put_turns(&mut bytes, &chapter.turns, is_page, &mut separator)?,
-                Pass::Events => {
+            match wanted {
+                Wanted::Turns => put_turns(&mut bytes, &chapter.turns, is_page, &mut separator)?,
+                Wanted::Evidence => {
                     withheld.note(chapter);
                     put_event(&mut bytes, chapter, is_page, head, &mut separator)?;
                 }
             }
         }
         if chapters.is_empty()
-            && pass == Pass::Turns
+            && wanted == Wanted::Turns
             && let Some(last) = story.end()
         {
             put_turns(&mut bytes, &[last], is_page, &mut separator)?;
@@ -221,13 +221,6 @@ async fn run_through(
             return Ok(reader);
         }
     }
-}
-
-/// What is written of each event: a document holds one after the other.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Pass {
-    Turns,
-    Events,
 }
 
 fn put_turns(

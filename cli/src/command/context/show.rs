@@ -2,7 +2,7 @@
 
 use super::super::seconds;
 use super::list::fields;
-use super::story::Story;
+use super::story::{Story, Wanted};
 use crate::failure::Failure;
 use crate::open::Session;
 use crate::render::{Kind, Lines, Mode, Output, Page, Reader, Report, Tint};
@@ -22,7 +22,7 @@ pub(super) async fn show(
 ) -> Result<(), Failure> {
     let id = ContextId::new(&context.context_id)
         .map_err(|error| Failure::from_error(Exit::Internal, &error))?;
-    let mut story = Story::new(session, &id, session.head().seq)?;
+    let mut story = Story::new(session, &id, session.head().seq, Wanted::Turns)?;
     if output.style().mode == Mode::Human && output.report(&Head(&context)).await? == Reader::Gone {
         return Ok(());
     }

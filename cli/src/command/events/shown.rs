@@ -5,7 +5,7 @@ use crate::open::Session;
 use crate::render::{Kind, Lines, Page, Report, Tint};
 use missive_log::event::{EventKind, Seq};
 use missive_log::export::{Held, Shown, ShownEvent};
-use missive_log::{Event, Log as _, Opened, Record, Subject};
+use missive_log::{Event, Log as _, Opened, Record, Role, Subject};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -22,6 +22,8 @@ pub(in crate::command) enum Payloads {
     None,
     /// The small ones.
     Small,
+    /// Those of these roles.
+    Of(&'static [Role]),
     /// All.
     All,
 }
@@ -80,16 +82,19 @@ pub(in crate::command) async fn held(
     for of in &event.payloads {
         let shown = match payloads {
             Payloads::None => Shown::Withheld,
-            Payloads::Small | Payloads::All => match session.log().payload(*of).await {
-                Ok(Opened::Present(row))
-                    if payloads == Payloads::Small && row.bytes.len() > LISTED_BYTES_MAX =>
-                {
-                    Shown::Withheld
+            Payloads::Of(roles) if !roles.contains(&of.role) => Shown::Withheld,
+            Payloads::Of(_) | Payloads::Small | Payloads::All => {
+                match session.log().payload(*of).await {
+                    Ok(Opened::Present(row))
+                        if payloads == Payloads::Small && row.bytes.len() > LISTED_BYTES_MAX =>
+                    {
+                        Shown::Withheld
+                    }
+                    Ok(Opened::Present(row)) => Shown::Present(row),
+                    Ok(Opened::Erased(seq)) => Shown::Erased(seq),
+                    Ok(Opened::Missing) | Err(_) => Shown::Missing,
                 }
-                Ok(Opened::Present(row)) => Shown::Present(row),
-                Ok(Opened::Erased(seq)) => Shown::Erased(seq),
-                Ok(Opened::Missing) | Err(_) => Shown::Missing,
-            },
+            }
         };
         held.push(Held { of: *of, shown });
     }

@@ -321,7 +321,9 @@ impl<L: Log> Missive<L> {
         }
         channel.updates += 1;
         for violation in update.odd.as_slice() {
-            if flow.noted < NOTES_MAX {
+            let again = violation.code == "context_mismatch"
+                && std::mem::replace(&mut flow.noted_context, true);
+            if flow.noted < NOTES_MAX && !again {
                 flow.noted += 1;
                 self.note(Note::Violation(
                     self.redactor().clean(&violation.to_string()),

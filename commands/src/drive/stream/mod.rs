@@ -38,9 +38,11 @@ use crate::peer::{Peer, Target};
 use crate::report::send::{RequestReport, ResponseReport};
 use crate::report::stream::{StreamEvent, StreamReport};
 use crate::run::Missive;
+use crate::task::of;
 use crate::wire::answer::Reading;
 use crate::wire::error::PeerError;
 use crate::wire::request::{Operation, Request, Verb};
+use crate::wire::text::excerpt;
 use crate::wire::version::Binding;
 use follow::Channel;
 use picture::{Picture, event_of_answer};
@@ -107,6 +109,8 @@ pub(crate) struct Flow<'a> {
     pause_asked: Option<Duration>,
     resumes: u32,
     noted: usize,
+    /// Whether the user was told that the answer is in another context.
+    noted_context: bool,
     end: &'static str,
 }
 
@@ -124,6 +128,7 @@ impl<'a> Flow<'a> {
             pause_asked: None,
             resumes: 0,
             noted: 0,
+            noted_context: false,
             end: "",
         }
     }
@@ -261,7 +266,10 @@ impl<L: Log> Missive<L> {
             group: None,
         };
         let context = command.context.as_ref().map(ContextId::as_str);
-        let picture = Picture::of_task(command.task.as_str(), context);
+        let mut picture = Picture::of_task(command.task.as_str(), context);
+        if let Some(known) = of(&self.views(), &command.task, Some(&command.target))? {
+            picture.ended(known.state);
+        }
         let mut flow = Flow::new(course, &peer, &line, links, picture);
         let exit = if streams {
             self.subscribe_first(&mut flow, sink, interrupt).await?
@@ -269,6 +277,10 @@ impl<L: Log> Missive<L> {
             self.note(Note::NoSubscription);
             self.poll(&mut flow, sink, interrupt).await?
         };
+        if let Some((told, end)) = flow.picture.contradiction() {
+            let told = self.redactor().clean(&excerpt(told));
+            self.note(Note::OtherEnd { told, end });
+        }
         self.settle();
         Ok(report(&flow, None, None, exit))
     }
@@ -305,7 +317,14 @@ impl<L: Log> Missive<L> {
             task: letter.place.task.clone(),
             group: letter.place.group.clone(),
         };
-        Flow::new(course, &letter.peer, line, links, Picture::default())
+        let context = letter.place.belongs_to.as_ref().map(ContextId::as_str);
+        Flow::new(
+            course,
+            &letter.peer,
+            line,
+            links,
+            Picture::asked_in(context),
+        )
     }
 
     /// One attempt at a message: its intent, and how the answer begins. What never began is concluded.

@@ -27,6 +27,10 @@ pub(crate) struct Picture {
     task: TaskFacts,
     /// The texts of messages, in order.
     messages: Vec<String>,
+    /// The context that was asked for.
+    asked_in: Option<String>,
+    /// What was told of its state after its end, if that is another one.
+    told_after: Option<String>,
     /// The context, if only messages named one.
     context_id: Option<String>,
     /// The newest whole Task, or the last Message, exactly as received.
@@ -51,8 +55,27 @@ impl Picture {
         };
         Self {
             task,
+            asked_in: context.map(str::to_owned),
             ..Self::default()
         }
+    }
+
+    /// Of whatever answers a message to this context.
+    pub(crate) fn asked_in(context: Option<&str>) -> Self {
+        Self {
+            asked_in: context.map(str::to_owned),
+            ..Self::default()
+        }
+    }
+
+    /// Takes over how the task ended as far as the log knows: the first end counts.
+    pub(crate) fn ended(&mut self, state: State) {
+        self.task.state = TaskState::named(state.as_str()).filter(TaskState::is_terminal);
+    }
+
+    /// What the peer says after the first end, and that end, if these are two.
+    pub(crate) fn contradiction(&self) -> Option<(&str, &'static str)> {
+        Some((self.told_after.as_deref()?, self.state()?.as_str()))
     }
 
     /// The task, once it is known.
@@ -183,6 +206,10 @@ impl Picture {
                 odd.note("append_without_base", what);
             }
         }
+        if differs(self.asked_in.as_deref(), update.context_id()) {
+            let what = "the answer is in another context than the request";
+            update.odd.note("context_mismatch", what);
+        }
         let foreign = match (known, update.task_id()) {
             (Some(known), Some(told)) => known != told,
             (Some(_) | None, None) | (None, Some(_)) => false,
@@ -209,6 +236,7 @@ impl Picture {
                 self.name(status.task_id.as_ref(), status.context_id.as_ref());
                 // The first end counts, here as in the views (C074, C076); this one is flagged.
                 if self.has_ended() {
+                    self.told_again(&status.state);
                     return;
                 }
                 self.task.state = Some(status.state.clone());
@@ -234,11 +262,21 @@ impl Picture {
         }
     }
 
-    fn has_ended(&self) -> bool {
+    /// Notes a state that was told after the end.
+    fn told_again(&mut self, state: &TaskState) {
+        if self.task.state.as_ref().is_some_and(|end| end != state) {
+            self.told_after = Some(state.name().to_owned());
+        }
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
         self.task.state.as_ref().is_some_and(TaskState::is_terminal)
     }
 
     fn snapshot(&mut self, task: TaskFacts) {
+        if let Some(state) = task.state.as_ref().filter(|_| self.has_ended()) {
+            self.told_again(state);
+        }
         let end = self.task.state.take().filter(TaskState::is_terminal);
         let (id, context) = (self.task.task_id.take(), self.task.context_id.take());
         let texts: usize = task
@@ -317,6 +355,10 @@ impl Picture {
         }
         report
     }
+}
+
+fn differs(asked: Option<&str>, told: Option<&str>) -> bool {
+    matches!((asked, told), (Some(asked), Some(told)) if asked != told)
 }
 
 /// What is shown of an update.
