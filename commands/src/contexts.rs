@@ -234,7 +234,7 @@ impl<L: Log> Missive<L> {
         Ok(found.and_then(|found| serde_json::from_slice(&found.bytes).ok()))
     }
 
-    fn new_context_id(&self) -> Result<ContextId, CommandError> {
+    pub(crate) fn new_context_id(&self) -> Result<ContextId, CommandError> {
         ContextId::new(&self.ids().uuid().to_string()).map_err(|_| {
             Failure::Internal {
                 what: "a UUID is no context id",

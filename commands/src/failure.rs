@@ -176,6 +176,16 @@ pub enum Failure {
         /// How the command ends.
         exit: Exit,
     },
+    /// Whoever should have made a reduction made none.
+    #[error("{why}")]
+    Reducer {
+        /// The operation of the reduction.
+        operation: OperationId,
+        /// Why not, without secrets of this process.
+        why: String,
+        /// How the command ends.
+        exit: Exit,
+    },
     /// The user interrupted the command.
     #[error("interrupted{}", if *in_doubt { "; it is not known whether the message arrived" } else { "" })]
     Interrupted {
@@ -210,7 +220,9 @@ impl Failure {
             Self::InDoubt { .. } | Self::StillInDoubt { .. } | Self::CannotAsk { .. } => {
                 Exit::Unknown
             }
-            Self::Recorded { exit, .. } | Self::StreamLost { exit, .. } => *exit,
+            Self::Recorded { exit, .. }
+            | Self::StreamLost { exit, .. }
+            | Self::Reducer { exit, .. } => *exit,
             Self::Peer { error, .. } | Self::TooLargeForPeer { error, .. } => error.kind.exit(),
             Self::Interrupted { .. } => Exit::Interrupted,
             Self::Internal { .. } => Exit::Internal,
@@ -248,6 +260,7 @@ impl Failure {
             Self::Broken { .. } => "broken_answer",
             Self::Redirect { .. } => "redirect_refused",
             Self::StreamLost { .. } => "stream_lost",
+            Self::Reducer { .. } => "reducer",
             Self::Interrupted { .. } => "interrupted",
         })
     }
@@ -268,6 +281,7 @@ impl Failure {
             | Self::Redirect { operation, .. }
             | Self::Interrupted { operation, .. }
             | Self::StreamLost { operation, .. }
+            | Self::Reducer { operation, .. }
             | Self::Superseded { operation } => Some(operation),
             Self::Append(_)
             | Self::Read(_)

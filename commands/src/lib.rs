@@ -8,6 +8,7 @@ pub mod actor;
 pub mod agents;
 pub mod artifact;
 
+pub mod collect;
 pub mod config;
 pub mod contexts;
 pub mod conversation;

@@ -3,7 +3,7 @@
 //! A refusal is no failure: it is decided from what is known, before anything happens. Its fields
 //! are what the command line needs for its hints.
 
-use missive_log::event::{Alias, ContextId, GroupName, OperationId, TaskId};
+use missive_log::event::{Alias, ContextId, GroupName, OperationId, Rank, TaskId};
 
 use crate::exit::Exit;
 use crate::wire::negotiate::NoChoice;
@@ -49,6 +49,28 @@ pub enum Refusal {
     EmptyGroup {
         /// The name.
         name: GroupName,
+    },
+    /// A broadcast had a member of this rank, and the group has none any more.
+    #[error("{group} has no member of rank {rank} any more, and the broadcast had one")]
+    NoSuchRank {
+        /// The group.
+        group: GroupName,
+        /// The rank.
+        rank: Rank,
+    },
+    /// No member of the group has said anything in the context.
+    #[error("nobody of {group} has said anything in context {context}")]
+    NothingToReduce {
+        /// The group.
+        group: GroupName,
+        /// The context.
+        context: ContextId,
+    },
+    /// No reduction has that id.
+    #[error("no reduction has the id {operation}")]
+    NoReduction {
+        /// The id.
+        operation: OperationId,
     },
     /// The agent comes from the configuration.
     #[error("the agent {alias} comes from the configuration and cannot be changed here")]
@@ -286,9 +308,12 @@ impl Refusal {
             | Self::Erased { .. }
             | Self::NothingToReanchor
             | Self::EmptyGroup { .. }
+            | Self::NoSuchRank { .. }
             | Self::NoReason => Exit::Usage,
             Self::NoAgent { .. }
             | Self::NoGroup { .. }
+            | Self::NothingToReduce { .. }
+            | Self::NoReduction { .. }
             | Self::NoContext { .. }
             | Self::NoTask { .. }
             | Self::NoArtifact { .. }
@@ -317,6 +342,9 @@ impl Refusal {
             Self::NoAgent { .. } => "agent",
             Self::NoGroup { .. } => "group",
             Self::EmptyGroup { .. } => "empty_group",
+            Self::NoSuchRank { .. } => "no_such_rank",
+            Self::NothingToReduce { .. } => "nothing_to_reduce",
+            Self::NoReduction { .. } => "reduction",
             Self::Configured { .. } => "configured",
             Self::BadUrl { .. } => "url",
             Self::NoAuthRef { .. } => "auth_ref",

@@ -11,7 +11,7 @@ use missive_log::event::facts::TraceParent;
 use missive_log::event::{Alias, Seq, Subject};
 use missive_log::payload::redact::{KnownSecrets, Redactor};
 use missive_log::{AppendError, Batch, Ids, Log, Origin};
-use missive_projections::Views;
+use missive_projections::{Records, Scope, Views, ViewsError};
 
 use crate::actor::Actor;
 use crate::config::{Config, Protocol, Qos};
@@ -167,6 +167,15 @@ impl<L: Log> Missive<L> {
     pub fn views(&self) -> Views {
         let seen = Seq(self.seen.load(Ordering::Acquire));
         self.parts.views.at_least(seen)
+    }
+
+    /// The views as they stood at an earlier place, as far as the scope goes.
+    ///
+    /// # Errors
+    /// The log has no such place, or cannot be read.
+    pub(crate) fn past(&self, place: Seq, scope: &Scope) -> Result<Views, ViewsError> {
+        let records = Records::of(Arc::clone(&self.parts.log));
+        self.views().at(place, scope, &records, &mut |_| {})
     }
 
     /// The configuration.

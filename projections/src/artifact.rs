@@ -42,6 +42,13 @@ pub struct Artifact {
     pub(crate) channel: Option<OperationId>,
 }
 
+impl Artifact {
+    /// Which version of the artifact this is in its channel: it grows with each piece and each new beginning.
+    pub fn version(&self) -> u32 {
+        self.epoch.saturating_add(self.pieces).saturating_add(1)
+    }
+}
+
 /// The rows of the pieces of one beginning: artifact, channel, epoch.
 pub(crate) fn pieces_prefix(artifact: &[u8], of: &Artifact) -> Vec<u8> {
     let channel = channel_bytes(of.channel.as_ref());

@@ -13,8 +13,10 @@ pub mod call;
 pub mod card;
 pub mod context;
 pub mod export;
+pub mod gather;
 pub mod outcome;
 pub mod reanchor;
+pub mod round;
 pub mod send;
 pub mod subscribe;
 

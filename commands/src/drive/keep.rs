@@ -6,6 +6,7 @@ use missive_log::{Batch, Log};
 use crate::decide::Moment;
 use crate::decide::artifact::SaveArtifacts;
 use crate::decide::export::{ContextExport, Export};
+use crate::decide::gather::RecordGather;
 use crate::decide::reanchor::Reanchor;
 use crate::failure::CommandError;
 use crate::run::{Missive, Recorded};
@@ -21,6 +22,13 @@ impl<L: Log> Missive<L> {
     /// Records that artifacts are about to be written to files.
     pub async fn artifacts_saved(&self, saved: &SaveArtifacts) -> Result<Recorded, CommandError> {
         let recorded = self.record(saved).await?;
+        self.settle();
+        Ok(recorded)
+    }
+
+    /// Records that a group's outputs were gathered.
+    pub async fn gather_recorded(&self, gather: &RecordGather) -> Result<Recorded, CommandError> {
+        let recorded = self.record(gather).await?;
         self.settle();
         Ok(recorded)
     }

@@ -80,6 +80,11 @@ impl Deadline {
         self.of
     }
 
+    /// How much of the time is left.
+    pub fn left(&self) -> Duration {
+        self.at.saturating_duration_since(Instant::now())
+    }
+
     /// Whether the time is up.
     pub fn is_over(&self) -> bool {
         self.at <= Instant::now()

@@ -7,6 +7,7 @@ pub mod fetch;
 pub mod http;
 pub(crate) mod keys;
 pub mod knock;
+pub mod local;
 mod mark;
 pub mod reach;
 pub mod redirect;

@@ -1,0 +1,437 @@
+//! Barrier: wait until enough members of a group have come to a state.
+//!
+//! Who is a member, and which task of each is waited for, is fixed at the beginning. All are waited for
+//! together: by following where an agent streams, else by asking again and again; whatever another process
+//! records counts as well. One deadline holds for all.
+
+mod end;
+mod standing;
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use missive_log::event::facts::{FailurePolicy, MemberStatus, RoundStatus, TaskState};
+use missive_log::event::kind::BarrierStarted;
+use missive_log::event::{ContextId, GroupName, Links, OperationId, Rank, Seq, Subject, TaskId};
+use missive_log::{Log, Record};
+use missive_projections::Views;
+
+use super::crowd::{Wish, wish};
+use super::roster::{Roster, Seat, roster};
+use crate::decide::round::RoundOver;
+use crate::decide::{Decide, Decision, Moment, Undecided, unchanged};
+use crate::drive::Done;
+use crate::drive::task::OnTask;
+use crate::exit::Exit;
+use crate::failure::{CommandError, Failure};
+use crate::interrupt::Interrupt;
+use crate::peer::Target;
+use crate::refusal::Refusal;
+use crate::run::Missive;
+use standing::{counts, status_of, verdict};
+
+pub use end::{BarrierEnd, BarrierMember};
+pub use standing::USUAL;
+
+/// The first pause before a task is looked at again that waits for the user.
+const WAITING_MIN: Duration = Duration::from_secs(1);
+/// The longest one.
+const WAITING_MAX: Duration = Duration::from_secs(15);
+/// How long those that are followed may take to say that they were let go.
+const LET_GO_MAX: Duration = Duration::from_secs(2);
+
+/// `barrier`.
+#[derive(Clone, Debug)]
+pub struct Barrier {
+    /// Whose tasks.
+    pub group: GroupName,
+    /// The context of the tasks, by id or name.
+    pub context: String,
+    /// The tasks of a broadcast, instead of the latest ones in the context.
+    pub bcast: Option<FromBcast>,
+    /// The states that satisfy it; empty: [`USUAL`].
+    pub states: Vec<TaskState>,
+    /// How many members must be in one of them; none: all.
+    pub required: Option<u32>,
+    /// What a failure means for the others.
+    pub failure_policy: FailurePolicy,
+    /// Ask again this often, instead of following.
+    pub interval: Option<Duration>,
+    /// Ask nobody: others record what happens.
+    pub local: bool,
+}
+
+/// The tasks that a broadcast led to.
+#[derive(Clone, Debug)]
+pub struct FromBcast {
+    /// Its operation.
+    pub operation: OperationId,
+    /// Its members.
+    pub members: Vec<BcastTask>,
+}
+
+/// What a broadcast led to for one member.
+#[derive(Clone, Debug)]
+pub struct BcastTask {
+    /// The member's rank.
+    pub rank: Rank,
+    /// Its task.
+    pub task: Option<TaskId>,
+    /// Whether it answered without a task.
+    pub answered: bool,
+}
+
+/// Who is told how a barrier goes on.
+pub trait WatchBarrier {
+    /// A member stands otherwise than before; so many satisfy it now, of those that are needed.
+    fn changed(
+        &self,
+        member: &BarrierMember,
+        satisfied: usize,
+        required: usize,
+    ) -> impl Future<Output = ()>;
+}
+
+/// Nobody watches.
+impl WatchBarrier for () {
+    async fn changed(&self, _: &BarrierMember, _: usize, _: usize) {}
+}
+
+impl<L: Log> Missive<L> {
+    /// Waits until enough members have come to a state.
+    ///
+    /// # Errors
+    /// A refusal, with nothing recorded; or the log cannot be read or written. What fails for a member is
+    /// no error: it is how that member stands.
+    pub async fn barrier(
+        &self,
+        command: &Barrier,
+        watch: &impl WatchBarrier,
+        interrupt: &mut Interrupt,
+    ) -> Result<Done<BarrierEnd>, CommandError> {
+        let context = self.known_context(&command.context)?.context;
+        let mut following = self.follow();
+        let operation = self.ids().operation();
+        let start = Start {
+            command,
+            operation: &operation,
+            context: &context,
+            timeout_ms: self.timeout_ms(),
+            roster: Mutex::default(),
+        };
+        let begun = self.record(&start).await?.last;
+        let Some(roster) = start.into_roster() else {
+            let what = "a barrier began without members";
+            return Err(Failure::Internal { what }.into());
+        };
+        let mut end = BarrierEnd {
+            operation: operation.clone(),
+            members: self.members_of(command, &context, &roster)?,
+            required: required(command, &roster),
+            states: wanted(command),
+            context,
+            roster,
+            status: RoundStatus::Canceled,
+            sequence: Seq::ZERO,
+        };
+        end.status = self
+            .await_all(command, &mut end, &mut following, watch, interrupt)
+            .await?;
+        let over = RoundOver {
+            operation: &operation,
+            drafts: |moment: &Moment<'_>| end.drafts(moment, begun),
+        };
+        let sequence = self.record(&over).await?.last;
+        end.sequence = sequence;
+        self.settle();
+        let exit = end.exit();
+        Ok(Done { report: end, exit })
+    }
+
+    /// Which task of each member is waited for, and how it stands.
+    fn members_of(
+        &self,
+        command: &Barrier,
+        context: &ContextId,
+        roster: &Roster,
+    ) -> Result<Vec<BarrierMember>, CommandError> {
+        let views = self.views();
+        let mut members = Vec::with_capacity(roster.seats.len());
+        for seat in &roster.seats {
+            let (task, answered) = match &command.bcast {
+                Some(bcast) => {
+                    let mut sent = bcast.members.iter();
+                    let sent = sent.find(|sent| sent.rank == *seat.rank());
+                    sent.map_or((None, false), |sent| (sent.task.clone(), sent.answered))
+                }
+                None => match views.output_of(&seat.member, context)? {
+                    Some(output) => (output.task, output.message.is_some()),
+                    None => (None, false),
+                },
+            };
+            let mut member = BarrierMember {
+                seat: seat.clone(),
+                status: MemberStatus::MissingTask,
+                task,
+                state: None,
+                error: None,
+            };
+            if member.task.is_none() && answered {
+                member.status = MemberStatus::Succeeded;
+            }
+            self.look_at_member(&mut member, &wanted(command))?;
+            members.push(member);
+        }
+        Ok(members)
+    }
+
+    /// Takes over what the log says of a member's task; whether that changes how it stands.
+    fn look_at_member(
+        &self,
+        member: &mut BarrierMember,
+        wanted: &[TaskState],
+    ) -> Result<bool, CommandError> {
+        let Some(task) = &member.task else {
+            return Ok(false);
+        };
+        let before = (member.status, member.state);
+        let views = self.views();
+        let known = match &member.seat.alias {
+            Some(alias) => views.task(task, Some(alias))?,
+            None => views.task(task, Some(&member.seat.member.agent))?,
+        };
+        member.state = known.map(|known| known.state);
+        member.status = match (member.state, &member.seat.alias) {
+            (Some(state), _) if status_of(state, wanted) == MemberStatus::Succeeded => {
+                MemberStatus::Succeeded
+            }
+            (Some(state), _) if state.is_terminal() => status_of(state, wanted),
+            // Nobody can be asked any more.
+            (_, None) => MemberStatus::Unregistered,
+            (Some(state), Some(_)) if member.error.is_none() => status_of(state, wanted),
+            (None, Some(_)) if member.error.is_none() => MemberStatus::Accepted,
+            (Some(_) | None, Some(_)) => MemberStatus::Failed,
+        };
+        Ok(before != (member.status, member.state))
+    }
+
+    async fn await_all(
+        &self,
+        command: &Barrier,
+        end: &mut BarrierEnd,
+        following: &mut missive_log::Subscription<L>,
+        watch: &impl WatchBarrier,
+        interrupt: &mut Interrupt,
+    ) -> Result<RoundStatus, CommandError> {
+        let places = places(&end.members);
+        let (let_go, wish) = wish();
+        let mut asking: FuturesUnordered<Pin<Box<dyn Future<Output = Asked> + '_>>> =
+            FuturesUnordered::new();
+        for (at, member) in end.members.iter().enumerate() {
+            if let (false, Some(on)) = (command.local, on_task(member)) {
+                asking.push(Box::pin(self.ask_until_over(at, on, command, wish.clone())));
+            }
+        }
+        let status = loop {
+            let standing = counts(end.members.iter().map(|member| member.status));
+            let required = usize::try_from(end.required).unwrap_or(usize::MAX);
+            if let Some(status) = verdict(standing, required, command.failure_policy) {
+                break status;
+            }
+            let changed = tokio::select! {
+                biased;
+                () = interrupt.came() => break RoundStatus::Canceled,
+                asked = asking.next(), if !asking.is_empty() => asked.into_iter().map(|asked| {
+                    if let Some(member) = end.members.get_mut(asked.at) {
+                        member.error = asked.error;
+                    }
+                    asked.at
+                }).collect(),
+                records = following.next() => self.touched(&records?, &places),
+                () = self.time_is_up() => break RoundStatus::TimedOut,
+            };
+            let changed: Vec<usize> = changed;
+            for at in changed {
+                let Some(member) = end.members.get_mut(at) else {
+                    continue;
+                };
+                if self.look_at_member(member, &end.states)? {
+                    let member = member.clone_shown();
+                    let statuses = end.members.iter().map(|member| member.status);
+                    let [satisfied, ..] = counts(statuses);
+                    watch.changed(&member, satisfied, required).await;
+                }
+            }
+        };
+        let_go.send_replace(true);
+        let all_said = async { while asking.next().await.is_some() {} };
+        // What they followed goes on at the agents; who does not say so in time is found by `doctor`.
+        let _in_time = tokio::time::timeout(LET_GO_MAX, all_said).await;
+        Ok(status)
+    }
+
+    /// The members whose tasks are concerned by what was appended.
+    fn touched(&self, records: &[Record], places: &BTreeMap<TaskId, Vec<usize>>) -> Vec<usize> {
+        if let Some(newest) = records.last() {
+            self.saw(newest.seq);
+        }
+        let events = records.iter().filter_map(|record| record.decode().ok());
+        let mut touched: Vec<usize> = events
+            .filter_map(|event| places.get(event.links.task.as_ref()?))
+            .flatten()
+            .copied()
+            .collect();
+        touched.sort_unstable();
+        touched.dedup();
+        touched
+    }
+
+    /// Asks for a task until it ends; one that waits for the user is asked for again later.
+    async fn ask_until_over(&self, at: usize, on: OnTask, command: &Barrier, wish: Wish) -> Asked {
+        let mut pause = WAITING_MIN;
+        loop {
+            let mut interrupt = wish.interrupt();
+            let asked = self.task_wait(&on, command.interval, &mut interrupt).await;
+            match asked {
+                Err(error) if error.exit() == Exit::Interrupted => {
+                    return Asked { at, error: None };
+                }
+                Err(error) => {
+                    let error = Some(error);
+                    return Asked { at, error };
+                }
+                Ok(done) => {
+                    let state = TaskState::from_name(done.report.task.state);
+                    let waits = state.is_some_and(TaskState::is_interrupted);
+                    if !waits || wish.has_come() {
+                        return Asked { at, error: None };
+                    }
+                }
+            }
+            tokio::select! {
+                () = interrupt.came() => return Asked { at, error: None },
+                () = tokio::time::sleep(pause) => pause = (pause * 2).min(WAITING_MAX),
+            }
+        }
+    }
+}
+
+/// A member that is not asked any more.
+struct Asked {
+    at: usize,
+    error: Option<CommandError>,
+}
+
+fn on_task(member: &BarrierMember) -> Option<OnTask> {
+    let open = matches!(
+        member.status,
+        MemberStatus::Accepted | MemberStatus::Waiting
+    );
+    Some(OnTask {
+        target: Target::Alias(member.seat.alias.clone().filter(|_| open)?),
+        task: member.task.clone()?,
+    })
+}
+
+/// Where the members of each task stand. Agents choose ids, so several may use the same one.
+fn places(members: &[BarrierMember]) -> BTreeMap<TaskId, Vec<usize>> {
+    let mut places: BTreeMap<TaskId, Vec<usize>> = BTreeMap::new();
+    for (at, member) in members.iter().enumerate() {
+        if let Some(task) = &member.task {
+            places.entry(task.clone()).or_default().push(at);
+        }
+    }
+    places
+}
+
+fn wanted(command: &Barrier) -> Vec<TaskState> {
+    let mut states = command.states.clone();
+    if states.is_empty() {
+        states.extend(USUAL);
+    }
+    states.sort_unstable();
+    states.dedup();
+    states
+}
+
+fn required(command: &Barrier, roster: &Roster) -> u32 {
+    let members = u32::try_from(roster.seats.len()).unwrap_or(u32::MAX);
+    command.required.unwrap_or(members)
+}
+
+/// The intent.
+struct Start<'a> {
+    command: &'a Barrier,
+    operation: &'a OperationId,
+    context: &'a ContextId,
+    timeout_ms: Option<u64>,
+    /// The members that the decision was made for; the last one counts.
+    roster: Mutex<Option<Roster>>,
+}
+
+impl Start<'_> {
+    fn into_roster(self) -> Option<Roster> {
+        let roster = self.roster.into_inner();
+        roster.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Decide for Start<'_> {
+    fn decide(&self, views: &Views, moment: &Moment<'_>) -> Result<Decision, Undecided> {
+        let name = &self.command.group;
+        let expect = vec![
+            unchanged(views, Subject::Group(name.clone()))?,
+            unchanged(views, Subject::Operation(self.operation.clone()))?,
+        ];
+        let roster = roster(views, moment.config, name)?;
+        if roster.seats.is_empty() {
+            let name = name.clone();
+            return Err(Refusal::EmptyGroup { name }.into());
+        }
+        if let Some(gone) = gone(self.command, &roster.seats) {
+            return Err(Refusal::NoSuchRank {
+                group: name.clone(),
+                rank: gone.clone(),
+            }
+            .into());
+        }
+        let facts = BarrierStarted {
+            instance: moment.instance,
+            states: wanted(self.command),
+            required: required(self.command, &roster),
+            failure_policy: self.command.failure_policy,
+            members: u32::try_from(roster.seats.len()).unwrap_or(u32::MAX),
+            local: self.command.local,
+            bcast: self
+                .command
+                .bcast
+                .as_ref()
+                .map(|bcast| bcast.operation.clone()),
+            timeout_ms: self.timeout_ms,
+            position: roster.position,
+        };
+        let links = Links {
+            agent: None,
+            context: Some(self.context.clone()),
+            task: None,
+            group: Some(name.clone()),
+        };
+        let draft = moment.step(self.operation, None, &links, facts.into(), Vec::new());
+        *self.roster.lock().unwrap_or_else(PoisonError::into_inner) = Some(roster);
+        Ok(Decision {
+            expect,
+            drafts: vec![draft],
+        })
+    }
+}
+
+/// A member of the broadcast that is no member any more.
+fn gone<'a>(command: &'a Barrier, seats: &[Seat]) -> Option<&'a Rank> {
+    let sent = command.bcast.iter().flat_map(|bcast| &bcast.members);
+    let mut ranks = sent.map(|sent| &sent.rank);
+    ranks.find(|rank| seats.iter().all(|seat| seat.rank() != *rank))
+}
