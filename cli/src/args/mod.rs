@@ -4,6 +4,7 @@
 //! state.
 
 pub(crate) mod agent;
+pub(crate) mod collect;
 pub(crate) mod context;
 pub(crate) mod events;
 pub(crate) mod global;
@@ -118,6 +119,52 @@ Exit codes: those of `missive send`; 86 also if the stream broke and nobody can 
   missive context show 'Release 7'"
     )]
     Context(context::Context),
+
+    /// Send a message to every member of a group
+    #[command(after_help = "Examples:
+  missive bcast board 'Is the release ready?' --timeout 2m
+  missive bcast board --stdin --context release-7 --wait < question.txt
+  missive bcast board 'Run the tests' --execution sequential --failure-policy stop
+  missive bcast board 'Report' --stream
+
+Exit codes: 0 everyone took it, or (with `--failure-policy continue`) at least one did and the others failed for
+sure; otherwise the code of the first failure. 82 the time ran out; 86 it is not known of somebody whether the
+message arrived: `missive doctor` lists who, `missive retry` asks. Failures are in the result, one row per member.")]
+    Bcast(Box<collect::Bcast>),
+
+    /// Wait until enough members of a group have come to a state
+    #[command(after_help = "Examples:
+  missive barrier board --context release-7 --timeout 10m
+  missive barrier board --context release-7 --required 2
+  missive bcast board 'Vote' --json | missive barrier board --from-bcast -
+  missive barrier board --context release-7 --state completed --state input_required --local
+
+Exit codes: 0 enough are there, 80 that cannot be any more, 81 the same since tasks were canceled, 82 the time ran
+out. A member that waits for the user is neither there nor lost.")]
+    Barrier(collect::Barrier),
+
+    /// Collect what every member of a group last said in a context
+    #[command(after_help = "Examples:
+  missive gather board --context release-7
+  missive gather board --context release-7 --json | jq -r '.data.members[] | [.agent, .text] | @tsv'
+  missive gather board --context release-7 --output-dir answers
+
+Nobody is asked: this is what the log knows. A member that has no task, or said nothing, has a row that says so.")]
+    Gather(collect::Gather),
+
+    /// Make one text of what every member of a group last said in a context
+    #[command(after_help = "Examples:
+  missive reduce board --context release-7
+  missive reduce board --context release-7 --strategy vote
+  missive reduce board --context release-7 --strategy custom --template '{{input_count}} answers: {{inputs}}'
+  missive reduce board --context release-7 --reducer-agent editor
+  missive reduce board --context release-7 --command 'llm -m small' --timeout 1m
+  missive reduce show 0192f3a1-c6e8-7b4f-9d2e-5a6b7c8d9e0f
+
+What it was made of is recorded with it: `missive reduce show` proves it later.
+Strategies: summarise (everything, with who said what), vote (the answer that most gave; of several the one of the
+first rank), merge (every line once), rank (by weight), custom (a template).")]
+    Reduce(Box<collect::Reduce>),
 
     /// Ask agents to push the updates of a task to a URL
     #[command(
@@ -251,6 +298,10 @@ impl Command {
             Self::Retry(_) => "retry",
             Self::Task(_) => "task",
             Self::Context(_) => "context",
+            Self::Bcast(_) => "bcast",
+            Self::Barrier(_) => "barrier",
+            Self::Gather(_) => "gather",
+            Self::Reduce(_) => "reduce",
             Self::Push(_) => "push",
             Self::Webhook(_) => "webhook",
             Self::Events(_) => "events",

@@ -259,7 +259,7 @@ fn text_part(text: &str) -> Result<String, String> {
 }
 
 /// `type/subtype`, optionally with parameters; `*` is allowed on both sides for what is accepted.
-fn media_type(text: &str) -> Result<String, String> {
+pub(super) fn media_type(text: &str) -> Result<String, String> {
     let essence = text.split(';').next().unwrap_or_default().trim();
     let token = |part: &str| {
         !part.is_empty()

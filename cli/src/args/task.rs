@@ -270,7 +270,7 @@ pub(crate) struct Cancel {
     pub(crate) agent: Option<Target>,
 }
 
-fn state() -> impl clap::builder::TypedValueParser<Value = TaskState> {
+pub(super) fn state() -> impl clap::builder::TypedValueParser<Value = TaskState> {
     let names = TaskState::ALL.iter().map(|state| state.as_str());
     PossibleValuesParser::new(names)
         .try_map(|name| TaskState::from_name(&name).ok_or("no such state"))

@@ -59,9 +59,12 @@ pub(crate) fn alias(text: &str) -> Result<Alias, Refused> {
     Alias::new(text).map_err(|why| Refused(why.to_string()))
 }
 
-/// The name of a group.
+/// The name of a group. `show` is none: `reduce show` would mean two things.
 pub(crate) fn group(text: &str) -> Result<GroupName, Refused> {
     let text = name(text)?;
+    if text == "show" {
+        return refuse("`show` is no name for a group");
+    }
     GroupName::new(text).map_err(|why| Refused(why.to_string()))
 }
 

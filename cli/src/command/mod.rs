@@ -3,6 +3,7 @@
 mod acting;
 mod agent;
 mod beside;
+mod collect;
 pub(crate) mod completion;
 mod context;
 mod doctor;
@@ -101,13 +102,20 @@ pub(crate) fn run(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
 /// Whether a command prints one result, and nothing before it is done.
 fn answers_at_once(command: &Command) -> bool {
     match command {
-        Command::Agent(_) | Command::Context(_) | Command::Push(_) | Command::Log(_) => true,
+        Command::Agent(_)
+        | Command::Context(_)
+        | Command::Gather(_)
+        | Command::Push(_)
+        | Command::Log(_) => true,
         Command::Task(command) => !matches!(command, Task::Subscribe(_)),
         Command::Events(command) => matches!(
             command,
             Events::List(_) | Events::Show(_) | Events::Stats(_)
         ),
         Command::Send(_)
+        | Command::Bcast(_)
+        | Command::Barrier(_)
+        | Command::Reduce(_)
         | Command::Webhook(_)
         | Command::Stream(_)
         | Command::Retry(_)
@@ -147,6 +155,10 @@ async fn dispatch(
         Command::Doctor(command) => doctor::run(command, setting, output).await,
         Command::Context(command) => context::run(command, setting, output).await,
         Command::Task(command) => task::run(command, setting, output).await,
+        Command::Bcast(command) => collect::bcast::run(command, setting, output).await,
+        Command::Barrier(command) => collect::barrier::run(command, setting, output).await,
+        Command::Gather(command) => collect::gather::run(command, setting, output).await,
+        Command::Reduce(command) => collect::reduce::run(command, setting, output).await,
         Command::Push(command) => push::run(command, setting, output).await,
         Command::Webhook(command) => webhook::run(command, setting, output).await,
         Command::Demo | Command::Completion(_) | Command::Manpage(_) => Err(Failure::new(

@@ -37,6 +37,10 @@ pub(super) fn check(cli: &Cli, setting: &Setting<'_>) -> Result<(), Failure> {
             | Context::Export(_),
         )
         | Command::Retry(_)
+        | Command::Bcast(_)
+        | Command::Barrier(_)
+        | Command::Gather(_)
+        | Command::Reduce(_)
         | Command::Agent(Agent::List | Agent::Show(_)) => true,
         Command::Agent(
             Agent::Add(_)

@@ -70,6 +70,16 @@ pub(crate) enum Kind {
     ContextClose,
     /// `context export` into a file.
     ContextExport,
+    /// `bcast`.
+    BcastResult,
+    /// `barrier`.
+    BarrierResult,
+    /// `gather`.
+    GatherResult,
+    /// `reduce`.
+    ReduceResult,
+    /// `reduce show`.
+    ReduceShow,
     /// `push create`.
     PushCreate,
     /// `push get`.

@@ -191,7 +191,11 @@ impl<'a> Told<'a> {
                 self.agent(),
                 word(message_id)
             ),
-            Refusal::NoGroup { .. } | Refusal::EmptyGroup { .. } => return group::advice(refusal),
+            Refusal::NoGroup { .. }
+            | Refusal::EmptyGroup { .. }
+            | Refusal::NoSuchRank { .. }
+            | Refusal::NothingToReduce { .. }
+            | Refusal::NoReduction { .. } => return group::advice(refusal),
             Refusal::NoAgent { .. }
             | Refusal::NoAuthRef { .. }
             | Refusal::NoInterface(_)
@@ -240,6 +244,7 @@ impl<'a> Told<'a> {
             | Broke::Recorded { .. }
             | Broke::TooLargeForPeer { .. }
             | Broke::StreamLost { .. }
+            | Broke::Reducer { .. }
             | Broke::Interrupted { .. }
             | Broke::Superseded { .. }
             | Broke::Contended { .. }
@@ -345,6 +350,7 @@ fn advised(failure: Failure, broke: &Broke, told: &Told<'_>) -> Failure {
         | Broke::Payload { .. }
         | Broke::Broken { .. }
         | Broke::Redirect { .. }
+        | Broke::Reducer { .. }
         | Broke::Internal { .. } => failure,
     }
 }

@@ -1,5 +1,6 @@
 //! What to do where a group is not what it should be.
 
+use super::word;
 use missive_commands::Refusal;
 use missive_log::event::GroupName;
 
@@ -19,7 +20,15 @@ pub(super) fn advice(refusal: &Refusal) -> Option<String> {
             "`missive group add {name} ALIAS --rank 1` makes an agent a member"
         ));
     }
-    None
+    if let Refusal::NothingToReduce { group, context } = refusal {
+        let context = word(context.as_str());
+        return Some(format!(
+            "`missive gather {group} --context {context}` shows what each member did"
+        ));
+    }
+    matches!(refusal, Refusal::NoReduction { .. }).then(|| {
+        "`missive events list --type missive.reduce.completed` lists all reductions".to_owned()
+    })
 }
 
 fn no_group(nearest: &[GroupName], renamed_to: Option<&GroupName>, deleted: bool) -> String {

@@ -125,15 +125,25 @@ pub(super) fn for_requests_to_all(
     session: &Session,
 ) -> Result<OnLog, Failure> {
     let views = views(session)?;
-    let told = |error: CommandError| Told::of(setting).failure(error);
-    let known = known_aliases(&views, &setting.config).map_err(|error| told(error.into()))?;
+    let known = known_aliases(&views, &setting.config);
+    let known = known.map_err(|error| Told::of(setting).failure(error.into()))?;
+    for_requests_to(setting, session, &known)
+}
+
+/// The same for requests to these agents alone.
+pub(super) fn for_requests_to(
+    setting: &Setting<'_>,
+    session: &Session,
+    aliases: &[Alias],
+) -> Result<OnLog, Failure> {
+    let views = views(session)?;
     let mut of_agents = BTreeMap::new();
-    for alias in known {
+    for alias in aliases {
         let target = Target::Alias(alias.clone());
         // An agent that cannot be spoken to is told when its turn comes.
         let peer = resolve(&views, &setting.config, &target).ok();
         if let Some(auth_ref) = peer.and_then(|peer| peer.auth_ref) {
-            of_agents.insert(alias, credentials(setting, Some(&auth_ref))?);
+            of_agents.insert(alias.clone(), credentials(setting, Some(&auth_ref))?);
         }
     }
     let flags = credentials(setting, None)?;

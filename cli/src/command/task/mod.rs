@@ -1,6 +1,6 @@
 //! `missive task`: what agents work at, as the log knows it or as they say now.
 
-mod artifact;
+pub(super) mod artifact;
 mod cancel;
 mod get;
 mod list;

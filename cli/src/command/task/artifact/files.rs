@@ -13,26 +13,26 @@ use std::io::{self, Write};
 
 /// One file.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct FileView {
+pub(in crate::command) struct FileView {
     /// Its name, or where it was written.
-    pub(super) path: String,
+    pub(in crate::command) path: String,
     /// Of which artifact.
-    pub(super) artifact_id: String,
+    pub(in crate::command) artifact_id: String,
     /// `text`, `raw`, `data` or `url`.
-    pub(super) kind: &'static str,
+    pub(in crate::command) kind: &'static str,
     /// What the agent calls it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) filename: Option<String>,
+    pub(in crate::command) filename: Option<String>,
     /// What the agent says that it is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) media_type: Option<String>,
+    pub(in crate::command) media_type: Option<String>,
     /// Its length.
-    pub(super) bytes: u64,
+    pub(in crate::command) bytes: u64,
     /// Its BLAKE3 digest, as `b3sum` prints it.
-    pub(super) blake3: String,
+    pub(in crate::command) blake3: String,
     /// Set where `raw` was no base64: it is kept as it came.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(super) not_base64: bool,
+    pub(in crate::command) not_base64: bool,
 }
 
 /// Files in the making: told of every part in order, in which file it belongs.
@@ -193,13 +193,13 @@ fn extension(media_type: Option<&str>) -> Option<&'static str> {
 
 /// Counts and digests what would be written.
 #[derive(Debug, Default)]
-pub(super) struct Measure {
+pub(in crate::command) struct Measure {
     hasher: ContentHasher,
-    pub(super) bytes: u64,
+    pub(in crate::command) bytes: u64,
 }
 
 impl Measure {
-    pub(super) fn digest(&self) -> String {
+    pub(in crate::command) fn digest(&self) -> String {
         self.hasher.digest().to_string()
     }
 }

@@ -9,6 +9,11 @@ mod plan;
 mod save;
 mod show;
 
+pub(in crate::command) use files::{FileView, Measure};
+pub(in crate::command) use name::{Names, harmless};
+pub(in crate::command) use plan::{Planned, Reader};
+pub(in crate::command) use save::{check_all, folder, path_text};
+
 use super::super::acting::{self, Told};
 use super::super::{Setting, warn_of_fault};
 use crate::args::task::{Artifact as Command, ArtifactsOf};

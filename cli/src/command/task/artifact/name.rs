@@ -15,7 +15,7 @@ const DEVICES: [&str; 8] = [
 ];
 
 /// The harmless part of a name; `None` if nothing is left of it.
-pub(super) fn harmless(name: &str) -> Option<String> {
+pub(in crate::command) fn harmless(name: &str) -> Option<String> {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let letters = last.chars().filter_map(|letter| match letter {
         '<' | '>' | ':' | '"' | '|' | '?' | '*' => Some('_'),
@@ -84,11 +84,11 @@ fn parts(name: &str) -> (&str, &str) {
 
 /// The names that were given in one folder.
 #[derive(Debug, Default)]
-pub(super) struct Names(BTreeSet<String>);
+pub(in crate::command) struct Names(BTreeSet<String>);
 
 impl Names {
     /// This name, or the same with a number if it is taken: also where upper and lower case are the same.
-    pub(super) fn unique(&mut self, name: &str) -> String {
+    pub(in crate::command) fn unique(&mut self, name: &str) -> String {
         let (stem, extension) = parts(name);
         let mut candidate = name.to_owned();
         let mut number = 1_u64;

@@ -21,7 +21,7 @@ use std::path::Path;
 const FILES_MAX: usize = 10_000;
 
 /// Where artifacts are read from.
-pub(super) struct Reader<'a, L> {
+pub(in crate::command) struct Reader<'a, L> {
     pub(super) log: &'a L,
     pub(super) views: &'a Views,
     pub(super) task: &'a Task,
@@ -29,7 +29,7 @@ pub(super) struct Reader<'a, L> {
 }
 
 impl<'a, L> Reader<'a, L> {
-    pub(super) fn of(
+    pub(in crate::command) fn of(
         setting: &'a Setting<'a>,
         log: &'a L,
         views: &'a Views,
@@ -46,10 +46,10 @@ impl<'a, L> Reader<'a, L> {
 
 /// An artifact and the files that it becomes.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Planned {
+pub(in crate::command) struct Planned {
     #[serde(flatten)]
     pub(super) artifact: TaskArtifact,
-    pub(super) files: Vec<FileView>,
+    pub(in crate::command) files: Vec<FileView>,
     /// Parts of no known kind, which become nothing.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) unknown_parts: u64,
@@ -60,7 +60,7 @@ pub(super) struct Planned {
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "holes")]
     pub(super) missing: Vec<Hole>,
     #[serde(skip)]
-    pub(super) sources: Vec<PayloadFacts>,
+    pub(in crate::command) sources: Vec<PayloadFacts>,
     #[serde(skip)]
     pub(super) of: Artifact,
 }
@@ -87,7 +87,7 @@ fn holes<S: Serializer>(holes: &[Hole], to: S) -> Result<S::Ok, S::Error> {
 
 impl Planned {
     /// What people must know before they trust the files.
-    pub(super) fn doubts(&self) -> Vec<String> {
+    pub(in crate::command) fn doubts(&self) -> Vec<String> {
         let id = &self.artifact.artifact_id;
         let mut doubts = Vec::new();
         for hole in &self.missing {
@@ -132,7 +132,7 @@ impl Planned {
 
 impl<L: Log> Reader<'_, L> {
     /// Reads an artifact once, and says what files it becomes; their names differ from those in `names`.
-    pub(super) async fn plan(
+    pub(in crate::command) async fn plan(
         &self,
         artifact: &Artifact,
         names: &mut Names,
@@ -187,7 +187,11 @@ impl<L: Log> Reader<'_, L> {
     }
 
     /// Writes the files of an artifact, each at its path, one after the other.
-    pub(super) async fn write(&self, planned: &Planned, force: bool) -> Result<(), Failure> {
+    pub(in crate::command) async fn write(
+        &self,
+        planned: &Planned,
+        force: bool,
+    ) -> Result<(), Failure> {
         let mut cutter = Cutter::default();
         let mut left = planned.files.iter();
         let mut current: Option<(NewFile, &Path)> = None;

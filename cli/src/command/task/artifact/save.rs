@@ -63,7 +63,7 @@ pub(super) async fn save(
     let mut planned = reader.plan(&artifact, &mut Names::default()).await?;
     match (&command.output, planned.files.as_mut_slice()) {
         (_, []) => return Err(nothing(&format!("artifact {id} holds nothing to save"))),
-        (Some(path), [file]) => file.path = text(path)?,
+        (Some(path), [file]) => file.path = path_text(path)?,
         (Some(_), several) => {
             let task = word(of.task.as_str());
             let what = format!("artifact {id} becomes {} files", several.len());
@@ -133,7 +133,7 @@ pub(super) async fn export(
     for artifact in all(session, &views, &task)? {
         let mut planned = reader.plan(&artifact, &mut names).await?;
         for file in &mut planned.files {
-            file.path = text(&command.output_dir.join(&file.path))?;
+            file.path = path_text(&command.output_dir.join(&file.path))?;
         }
         all_planned.push(planned);
     }
@@ -151,7 +151,7 @@ pub(super) async fn export(
     let report = Saved {
         task_id: of.task.to_string(),
         artifact_id: None,
-        output_dir: Some(text(&command.output_dir)?),
+        output_dir: Some(path_text(&command.output_dir)?),
         files: all_planned.into_iter().flat_map(|one| one.files).collect(),
         doubts,
         sequence,
@@ -161,18 +161,18 @@ pub(super) async fn export(
 }
 
 /// Nothing is recorded and nothing written where one of the files is in the way.
-fn check_all(planned: &[Planned], force: bool) -> Result<(), Failure> {
+pub(in crate::command) fn check_all(planned: &[Planned], force: bool) -> Result<(), Failure> {
     let mut files = planned.iter().flat_map(|one| &one.files);
     files.try_for_each(|file| check_place(Path::new(&file.path), force))
 }
 
-fn folder(path: &Path) -> Result<(), Failure> {
+pub(in crate::command) fn folder(path: &Path) -> Result<(), Failure> {
     let mut builder = std::fs::DirBuilder::new();
     let made = builder.recursive(true).mode(0o700).create(path);
     made.map_err(|error| Failure::io(format!("{} cannot be made", path.display()), &error))
 }
 
-fn text(path: &Path) -> Result<String, Failure> {
+pub(in crate::command) fn path_text(path: &Path) -> Result<String, Failure> {
     let text = path.to_str().map(str::to_owned);
     text.ok_or_else(|| Failure::usage(format!("`{}` is not UTF-8", path.display())).detail("path"))
 }

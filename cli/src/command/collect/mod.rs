@@ -1,0 +1,52 @@
+//! `missive bcast`, `barrier`, `gather` and `reduce`: many agents at once.
+
+pub(super) mod barrier;
+pub(super) mod bcast;
+mod files;
+pub(super) mod gather;
+mod proof;
+pub(super) mod reduce;
+mod shown;
+
+use super::acting::{self, OnLog, Told};
+use super::{Setting, no_log};
+use crate::failure::Failure;
+use crate::open::Session;
+use missive_commands::collect::roster;
+use missive_log::event::{Alias, ContextId, GroupName};
+use missive_projections::{Records, Scope, Views};
+use std::sync::Arc;
+
+/// The log that is there: a group is in one, or nowhere.
+async fn session(setting: &Setting<'_>) -> Result<Session, Failure> {
+    setting.home.read().await?.ok_or_else(no_log)
+}
+
+/// The acting room for requests to the members of a group, each with its own credentials. One that cannot
+/// be resolved ends the command before any request.
+fn for_members(
+    setting: &Setting<'_>,
+    session: &Session,
+    group: &GroupName,
+) -> Result<OnLog, Failure> {
+    let views = session
+        .views()
+        .map_err(|error| session.views_failure(&error))?;
+    let members = roster(&views, &setting.config, group);
+    let members = members.map_err(|error| Told::of(setting).failure(error.into()))?;
+    let aliases = members.seats.iter().filter_map(|seat| seat.alias.clone());
+    let aliases: Vec<Alias> = aliases.collect();
+    acting::for_requests_to(setting, session, &aliases)
+}
+
+/// Views of a context that stand still, at the newest place.
+fn still(session: &Session, context: &ContextId) -> Result<Views, Failure> {
+    let broken = |error| session.views_failure(&error);
+    let views = session.views().map_err(broken)?;
+    let place = views.status().map_err(broken)?.position;
+    let records = Records::of(Arc::clone(session.log()));
+    let scope = Scope::Context(context.clone());
+    views
+        .at(place, &scope, &records, &mut |_| {})
+        .map_err(broken)
+}
