@@ -23,6 +23,7 @@ mod cli_log;
 mod cli_logs;
 mod cli_output;
 mod cli_push;
+mod cli_replay;
 mod cli_secrets;
 mod cli_send;
 mod cli_stream;

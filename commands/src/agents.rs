@@ -13,7 +13,7 @@ use crate::decide::agent_pin::AgentPin;
 use crate::decide::agent_remove::AgentRemove;
 use crate::decide::agent_rename::AgentRename;
 use crate::drive::Course;
-use crate::drive::card::Want;
+use crate::drive::card::{Loaded, Want};
 use crate::drive::send::Line;
 use crate::exit::Exit;
 use crate::facts;
@@ -28,7 +28,7 @@ use crate::run::Missive;
 use crate::wire::card::read_card;
 use crate::wire::headers::Media;
 use crate::wire::json::Limits;
-use crate::wire::negotiate::{NoChoice, choose};
+use crate::wire::negotiate::{NoChoice, Wishes, choose};
 use crate::wire::version::Binding;
 
 impl<L: Log> Missive<L> {
@@ -126,11 +126,36 @@ impl<L: Log> Missive<L> {
         let want = if refresh { Want::Newest } else { Want::Usable };
         let mut course = Course::new(self.ids().operation());
         let loaded = self.card(&mut course, &peer, want, interrupt).await?;
+        self.inspected(alias, &peer, &loaded, &wishes).await
+    }
+
+    /// The same of the card that is known, however old, without asking anybody.
+    ///
+    /// # Errors
+    /// A refusal if no card is known.
+    pub async fn agent_inspect_known(
+        &self,
+        alias: &Alias,
+        binding: Option<Binding>,
+    ) -> Result<Done<InspectReport>, CommandError> {
+        let peer = self.peer(&Target::Alias(alias.clone()))?;
+        let wishes = self.wishes(&peer, binding)?;
+        let loaded = self.kept_card(alias, &peer).await?;
+        self.inspected(alias, &peer, &loaded, &wishes).await
+    }
+
+    async fn inspected(
+        &self,
+        alias: &Alias,
+        peer: &Peer,
+        loaded: &Loaded,
+        wishes: &Wishes,
+    ) -> Result<Done<InspectReport>, CommandError> {
         let agent = self.agent_view(alias).await?;
         let bytes = self.card_bytes(alias).await?;
         let mut report = InspectReport::of(agent, &loaded.card, &bytes, self.redactor());
-        report.signature = self.signature_view(&peer, &loaded).await?;
-        match choose(&peer.base, Some((&loaded.card, &loaded.from)), &wishes) {
+        report.signature = self.signature_view(peer, loaded).await?;
+        match choose(&peer.base, Some((&loaded.card, &loaded.from)), wishes) {
             Ok(negotiated) => {
                 report.interfaces = negotiated
                     .considered

@@ -44,6 +44,12 @@ pub enum Refusal {
         /// Whether it was deleted.
         deleted: bool,
     },
+    /// Nobody has asked for the agent's card yet, and this does not.
+    #[error("no card of {alias} is known")]
+    NoCardKnown {
+        /// The alias.
+        alias: Alias,
+    },
     /// Nobody is a member of the group.
     #[error("the group {name} has no members")]
     EmptyGroup {
@@ -317,6 +323,7 @@ impl Refusal {
             | Self::NoContext { .. }
             | Self::NoTask { .. }
             | Self::NoArtifact { .. }
+            | Self::NoCardKnown { .. }
             | Self::NoOperation { .. } => Exit::NotFound,
             Self::ExtensionsRequired { .. } | Self::NoExtendedCard | Self::NoPush { .. } => {
                 Exit::Protocol
@@ -341,6 +348,7 @@ impl Refusal {
             Self::AliasTaken { .. } => "alias_taken",
             Self::NoAgent { .. } => "agent",
             Self::NoGroup { .. } => "group",
+            Self::NoCardKnown { .. } => "card",
             Self::EmptyGroup { .. } => "empty_group",
             Self::NoSuchRank { .. } => "no_such_rank",
             Self::NothingToReduce { .. } => "nothing_to_reduce",

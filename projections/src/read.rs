@@ -317,8 +317,12 @@ impl Views {
         Ok(open)
     }
 
-    /// The newest event of a subject: what `Expect::Unchanged` names.
+    /// The newest event of a subject: what `Expect::Unchanged` names. `None` at an earlier moment, where
+    /// nothing is appended.
     pub fn last_of(&self, subject: &Subject) -> Result<Option<Seq>, ViewsError> {
+        if let Kept::Past(_) = &self.rows {
+            return Ok(None);
+        }
         self.fetch(Table::Subjects, &subject_key(subject))
     }
 

@@ -1,6 +1,7 @@
 //! The flags that stand before or after every subcommand.
 
-use super::value::{Header, Pair, duration, name, protocol_version, variable};
+use super::value::{Header, Pair, at, duration, name, protocol_version, variable};
+use missive_projections::At;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -37,6 +38,11 @@ pub(crate) struct Globals {
     /// Use the log of this profile
     #[arg(long, global = true, value_name = "NAME", value_parser = |text: &str| name(text).map(str::to_owned))]
     pub(crate) profile: Option<String>,
+
+    /// Read what was known then: after the event at this place, or after the last one that is not later than this
+    /// moment (RFC 3339). Only for commands that read
+    #[arg(long, global = true, value_name = "SEQ|TIME", value_parser = at)]
+    pub(crate) at: Option<At>,
 
     /// Give up after this time: 500ms, 30s, 2m, 1h
     #[arg(long, global = true, value_name = "DURATION", value_parser = duration)]

@@ -7,7 +7,8 @@ use missive_commands::secret::Secret;
 use missive_commands::wire::headers::{HeaderError, check_header};
 use missive_commands::wire::version::Binding;
 use missive_log::event::id::{NotAnId, PEER_ID_BYTES_MAX};
-use missive_log::event::{Alias, GroupName, OperationId, Origin, Timestamp};
+use missive_log::event::{Alias, GroupName, OperationId, Origin, Seq, Timestamp};
+use missive_projections::At;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -187,6 +188,20 @@ pub(crate) fn moment(text: &str) -> Result<Timestamp, Refused> {
     match Timestamp::parse_rfc3339(text) {
         Some(moment) => Ok(moment),
         None => refuse("a time is written in RFC 3339, such as 2026-12-01T09:30:00Z"),
+    }
+}
+
+/// Parses a place in the log, or a moment in RFC 3339.
+pub(crate) fn at(text: &str) -> Result<At, Refused> {
+    if let Ok(place) = text.parse() {
+        return Ok(At::Place(Seq(place)));
+    }
+    match Timestamp::parse_rfc3339(text) {
+        Some(moment) => Ok(At::Time(moment)),
+        None => refuse(
+            "a moment is the place of an event, such as 42, or a time in RFC 3339, such as \
+             2026-12-01T09:30:00Z",
+        ),
     }
 }
 

@@ -11,6 +11,7 @@ mod events;
 mod log;
 mod logs;
 mod manpage;
+mod moment;
 mod profile;
 mod projection;
 mod push;
@@ -82,6 +83,7 @@ pub(crate) fn run(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
         profile: loaded.profile,
         trace: trace(&environment, output),
     };
+    moment::check(cli)?;
     if answers_at_once(&cli.command) {
         output.hold();
     }

@@ -1,13 +1,13 @@
 //! `missive projection`: the views, and whether they say what the log says.
 
-use super::{Setting, no_log, warn_of_fault};
+use super::{Setting, moment, no_log, warn_of_fault};
 use crate::args::events::Projection;
 use crate::failure::Failure;
 use crate::open::Session;
 use crate::render::{Kind, Lines, Output, Page, Report, Tint};
 use missive_commands::Exit;
 use missive_log::event::Seq;
-use missive_projections::{Comparison, Difference, Status, Views};
+use missive_projections::{Comparison, Difference, Scope, Status, Views};
 use serde::Serialize;
 
 pub(super) async fn run(
@@ -19,9 +19,9 @@ pub(super) async fn run(
     session
         .used(async |session| {
             warn_of_fault(session, output);
-            let views = session
-                .views()
-                .map_err(|error| session.views_failure(&error))?;
+            // Where each view stood is known only by whoever folds all of them up to there.
+            let (views, _) = moment::look(setting, session, &Scope::Everything, output)?;
+            moment::tell(setting, session, output).await;
             match command {
                 Projection::List => list(session, &views, output).await,
                 Projection::Verify => verify(session, &views, output).await,

@@ -137,6 +137,14 @@ struct Envelope<'a, T: ?Sized> {
     data: &'a T,
 }
 
+/// What was found, with the place that the views stood at.
+#[derive(Serialize)]
+struct Standing<'a, T: ?Sized> {
+    position: u64,
+    #[serde(flatten)]
+    content: &'a T,
+}
+
 #[derive(Serialize)]
 struct ErrorFields<'a> {
     code: String,
@@ -149,6 +157,20 @@ struct ErrorFields<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     operation_id: Option<&'a str>,
     exit_code: u8,
+}
+
+/// The same, naming the place of an earlier moment in `data`, if there is one.
+pub(crate) fn encode_at<T: Serialize + ?Sized>(
+    position: Option<u64>,
+    kind: Kind,
+    ok: bool,
+    sequence: Option<u64>,
+    content: &T,
+) -> Result<Vec<u8>, serde_json::Error> {
+    match position {
+        Some(position) => encode(kind, ok, sequence, &Standing { position, content }),
+        None => encode(kind, ok, sequence, content),
+    }
 }
 
 /// One document with a newline at its end. A `sequence` makes it a line of NDJSON.

@@ -43,6 +43,7 @@ pub(crate) trait Report: Serialize {
 pub(crate) struct Lines {
     bytes: Vec<u8>,
     next: u64,
+    position: Option<u64>,
 }
 
 impl Lines {
@@ -53,8 +54,13 @@ impl Lines {
         ok: bool,
         content: &T,
     ) -> Result<(), serde_json::Error> {
-        self.bytes
-            .extend(envelope::encode(kind, ok, Some(self.next), content)?);
+        self.bytes.extend(envelope::encode_at(
+            self.position,
+            kind,
+            ok,
+            Some(self.next),
+            content,
+        )?);
         self.next += 1;
         Ok(())
     }

@@ -70,6 +70,8 @@ pub(crate) struct Output {
     held: Option<Vec<u8>>,
     /// The sequence number of the next line of NDJSON.
     next: u64,
+    /// The place of the earlier moment that results are about.
+    position: Option<u64>,
 }
 
 impl Output {
@@ -80,6 +82,7 @@ impl Output {
             sink: None,
             held: None,
             next: 0,
+            position: None,
         }
     }
 
@@ -118,6 +121,11 @@ impl Output {
     /// How this run writes.
     pub(crate) fn style(&self) -> Style {
         self.style
+    }
+
+    /// From here on results name the place of the earlier moment that they are about.
+    pub(crate) fn stand_at(&mut self, position: u64) {
+        self.position = Some(position);
     }
 
     /// The sequence number that the next line of NDJSON gets.
@@ -233,12 +241,14 @@ impl Output {
                 return Ok(page.into_text().into_bytes());
             }
             Mode::Json => {
-                envelope::encode(report.kind(), report.ok(), None, report).map_err(failed)?
+                let (kind, ok) = (report.kind(), report.ok());
+                envelope::encode_at(self.position, kind, ok, None, report).map_err(failed)?
             }
             Mode::Ndjson => {
                 let mut lines = Lines {
                     bytes: Vec::new(),
                     next: self.next,
+                    position: self.position,
                 };
                 report.lines(&mut lines).map_err(failed)?;
                 self.next = lines.next;

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use missive_log::event::{Event, Seq};
+use missive_log::event::{Alias, Event, Seq};
 use missive_log::{Log, Opened, Role};
 use missive_projections::CardBody;
 use url::Url;
@@ -15,6 +15,7 @@ use super::card::Loaded;
 use crate::effect::fetch::{Asked, Known};
 use crate::failure::{CommandError, Failure};
 use crate::peer::Peer;
+use crate::refusal::Refusal;
 use crate::run::Missive;
 use crate::wire::card::{Card, read_card};
 use crate::wire::freshness::{Caching, caching};
@@ -93,6 +94,19 @@ impl<L: Log> Missive<L> {
     pub(crate) async fn known_card(&self, peer: &Peer) -> Result<Option<Loaded>, CommandError> {
         let stored = self.stored_card(peer).await?;
         Ok(stored.filter(|stored| !stored.no_store).map(Stored::loaded))
+    }
+
+    /// The card that is on record, for whoever only looks: also one that calls may not go by.
+    pub(crate) async fn kept_card(
+        &self,
+        alias: &Alias,
+        peer: &Peer,
+    ) -> Result<Loaded, CommandError> {
+        let stored = self.stored_card(peer).await?;
+        let unknown = || Refusal::NoCardKnown {
+            alias: alias.clone(),
+        };
+        Ok(stored.ok_or_else(unknown)?.loaded())
     }
 
     pub(crate) async fn stored_card(&self, peer: &Peer) -> Result<Option<Stored>, CommandError> {

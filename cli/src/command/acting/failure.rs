@@ -173,6 +173,9 @@ impl<'a> Told<'a> {
             ),
             Refusal::ExtensionsRequired { missing } => declare(missing),
             Refusal::NoExtendedCard => PUBLIC_CARD.to_owned(),
+            Refusal::NoCardKnown { alias } => format!(
+                "`missive events list --agent {alias} --type 'a2a.card.*'` shows when one was fetched"
+            ),
             Refusal::NoCredentials => CREDENTIALS.to_owned(),
             Refusal::RequestTooLarge { .. } => TOO_LARGE.to_owned(),
             Refusal::NoOperation { in_doubt, .. } => match in_doubt.first() {

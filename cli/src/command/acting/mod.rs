@@ -167,6 +167,23 @@ pub(super) fn for_records(setting: &Setting<'_>, session: &Session) -> Result<On
     for_records_with(setting, session, Vec::new())
 }
 
+/// The acting room over views that may be of an earlier moment, for what is only looked up.
+pub(super) fn for_reading(
+    setting: &Setting<'_>,
+    session: &Session,
+    views: Views,
+) -> Result<OnLog, Failure> {
+    let credentials = Credentials::default();
+    on_log(
+        setting,
+        session,
+        views,
+        credentials,
+        BTreeMap::new(),
+        Vec::new(),
+    )
+}
+
 /// The same with further secrets that must be stored nowhere.
 pub(super) fn for_records_with(
     setting: &Setting<'_>,

@@ -5,11 +5,11 @@
 
 mod shown;
 
-use super::{Setting, acting, warn_of_fault};
+use super::{Setting, acting, moment, no_log, warn_of_fault};
 use crate::args::agent::{Add, Agent, Capabilities, Inspect, Pin, Rename};
 use crate::failure::Failure;
 use crate::open::Session;
-use crate::render::{Kind, Output};
+use crate::render::{Kind, Output, Report};
 use acting::{Nothing, Told, Wish};
 use missive_commands::Exit;
 use missive_commands::decide::agent_add::AgentAdd;
@@ -19,9 +19,10 @@ use missive_commands::decide::agent_rename::AgentRename;
 use missive_commands::peer::agent_url;
 use missive_commands::report::agent::AbilitiesReport;
 use missive_commands::wire::version::Binding;
-use missive_commands::{Missive, Target};
+use missive_commands::{CommandError, Done, Missive, Target};
 use missive_log::Log;
 use missive_log::event::Alias;
+use missive_projections::Scope;
 use shown::Shown;
 
 const NO_AGENT: &str = "no agent is registered; `missive agent add ALIAS URL` registers one";
@@ -35,6 +36,23 @@ pub(super) async fn run(
         Agent::Add(command) => add(command, setting, output).await,
         Agent::List => look_up(None, setting, output).await,
         Agent::Show(command) => look_up(Some(&command.alias), setting, output).await,
+        Agent::Inspect(command) if setting.globals.at.is_some() => {
+            let scope = Scope::Agent(command.alias.clone());
+            recalled(&scope, setting, output, async |missive| {
+                missive
+                    .agent_inspect_known(&command.alias, command.binding)
+                    .await
+            })
+            .await
+        }
+        Agent::Capabilities(command) if setting.globals.at.is_some() => {
+            let alias = command.alias.as_ref();
+            let scope = alias.map_or(Scope::Registry, |alias| Scope::Agent(alias.clone()));
+            recalled(&scope, setting, output, async |missive| {
+                missive.agent_capabilities_known(alias).await
+            })
+            .await
+        }
         Agent::Inspect(command) => {
             let target = Target::Alias(command.alias.clone());
             let session = acting::session_for(&target, setting).await?;
@@ -126,7 +144,10 @@ async fn look_up(
     session
         .used(async |session| {
             warn_of_fault(session, output);
-            let missive = acting::for_records(setting, session)?;
+            let scope = alias.map_or(Scope::Registry, |alias| Scope::Agent(alias.clone()));
+            let views = moment::views(setting, session, &scope, output)?;
+            let missive = acting::for_reading(setting, session, views)?;
+            moment::tell(setting, session, output).await;
             found(&missive, alias, setting, output).await
         })
         .await
@@ -152,6 +173,28 @@ async fn found<L: Log>(
     let done = acting::concluded(missive, output, &told, done)?;
     output.report(&Shown(Kind::AgentShow, done.report)).await?;
     Ok(Exit::Done)
+}
+
+/// What was known of cards at an earlier moment: nobody is asked.
+async fn recalled<R: Report>(
+    scope: &Scope,
+    setting: &Setting<'_>,
+    output: &mut Output,
+    read: impl AsyncFnOnce(&acting::OnLog) -> Result<Done<R>, CommandError>,
+) -> Result<Exit, Failure> {
+    let session = setting.home.read().await?.ok_or_else(no_log)?;
+    session
+        .used(async |session| {
+            warn_of_fault(session, output);
+            let views = moment::views(setting, session, scope, output)?;
+            let missive = acting::for_reading(setting, session, views)?;
+            moment::tell(setting, session, output).await;
+            let done = read(&missive).await;
+            let done = acting::concluded(&missive, output, &Told::of(setting), done)?;
+            output.report(&done.report).await?;
+            Ok(Exit::Done)
+        })
+        .await
 }
 
 async fn inspect(

@@ -7,7 +7,7 @@ mod rest;
 mod show;
 mod story;
 
-use super::{Setting, acting, no_log, warn_of_fault};
+use super::{Setting, acting, moment, no_log, warn_of_fault};
 use crate::args::context::{Context, Create};
 use crate::args::value::Pair;
 use crate::failure::Failure;
@@ -16,6 +16,7 @@ use acting::Told;
 use list::Shown;
 use missive_commands::Exit;
 use missive_commands::contexts::ContextCreate;
+use missive_projections::Scope;
 
 pub(super) async fn run(
     command: &Context,
@@ -29,7 +30,17 @@ pub(super) async fn run(
     session
         .used(async |session| {
             warn_of_fault(session, output);
-            let missive = acting::for_records(setting, session)?;
+            let scope = match command {
+                Context::Show(named) => moment::of_context(session, &named.context)?,
+                Context::List
+                | Context::Create(_)
+                | Context::Fork(_)
+                | Context::Close(_)
+                | Context::Export(_) => Scope::Contexts,
+            };
+            let views = moment::views(setting, session, &scope, output)?;
+            let missive = acting::for_reading(setting, session, views)?;
+            moment::tell(setting, session, output).await;
             let told = Told::of(setting);
             match command {
                 Context::List => {
@@ -61,7 +72,7 @@ pub(super) async fn run(
                 Context::Show(named) => {
                     let view = missive.context_view(&named.context).await;
                     let view = acting::concluded(&missive, output, &told, view)?;
-                    show::show(view, session, output).await?;
+                    show::show(view, setting, session, output).await?;
                 }
                 Context::Export(command) => {
                     let known = missive.known_context(&command.context);

@@ -1,6 +1,6 @@
 //! `missive context show`: what was said, both sides, in order.
 
-use super::super::seconds;
+use super::super::{Setting, moment, seconds};
 use super::list::fields;
 use super::story::{Story, Wanted};
 use crate::failure::Failure;
@@ -17,12 +17,14 @@ const TURNS_MAX: usize = 10_000;
 
 pub(super) async fn show(
     context: ContextView,
+    setting: &Setting<'_>,
     session: &Session,
     output: &mut Output,
 ) -> Result<(), Failure> {
     let id = ContextId::new(&context.context_id)
         .map_err(|error| Failure::from_error(Exit::Internal, &error))?;
-    let mut story = Story::new(session, &id, session.head().seq, Wanted::Turns)?;
+    let through = moment::place(setting, session)?.unwrap_or(session.head().seq);
+    let mut story = Story::new(session, &id, through, Wanted::Turns)?;
     if output.style().mode == Mode::Human && output.report(&Head(&context)).await? == Reader::Gone {
         return Ok(());
     }

@@ -271,8 +271,23 @@ impl<'s> Chosen<'s> {
         args: &args::Filter,
         reverse: bool,
     ) -> Result<Self, Failure> {
-        let filter = filter(args, session)?;
-        let (places, unreadable) = match indexed(session, setting, &filter, reverse) {
+        Self::of(session, setting, args, None, reverse).await
+    }
+
+    /// The same up to an earlier moment, if `past` are the views of one: an agent is the one that had the alias
+    /// then.
+    pub(super) async fn of(
+        session: &'s Session,
+        setting: &Setting<'_>,
+        args: &args::Filter,
+        past: Option<&Views>,
+        reverse: bool,
+    ) -> Result<Self, Failure> {
+        let mut filter = filter(args, session)?;
+        if let Some(past) = past {
+            filter.through = Some(past.least());
+        }
+        let (places, unreadable) = match indexed(session, setting, past, &filter, reverse) {
             Ok(places) => (places?, 0),
             Err(ViewsError::Log(error)) if is_damage(&error) => {
                 scanned(session, &filter, reverse).await?
@@ -311,13 +326,15 @@ impl<'s> Chosen<'s> {
 fn indexed(
     session: &Session,
     setting: &Setting<'_>,
+    past: Option<&Views>,
     filter: &Filter,
     reverse: bool,
 ) -> Result<Result<Places, Failure>, ViewsError> {
-    let views = session.views()?;
-    if let Err(unknown) = check_names(filter, setting, &views)? {
+    let live = session.views()?;
+    if let Err(unknown) = check_names(filter, setting, &live)? {
         return Ok(Err(unknown));
     }
+    let views = past.cloned().unwrap_or(live);
     let newest_first = reverse || filter.limit.is_some();
     let filter = Filter {
         reverse: newest_first,

@@ -1,6 +1,6 @@
 //! `missive events stats`: how much of what.
 
-use super::super::{Setting, no_log, seconds, warn_of_fault};
+use super::super::{Setting, moment, no_log, seconds, warn_of_fault};
 use super::chosen::{Chosen, Indexed, typed};
 use super::list::tell_unreadable;
 use crate::args::events::Filter as Args;
@@ -8,9 +8,10 @@ use crate::failure::Failure;
 use crate::open::Session;
 use crate::render::{Kind, Output, Page, Report};
 use missive_commands::Exit;
+use missive_log::Head;
 use missive_log::Log as _;
 use missive_log::event::{Alias, Event, Seq, Subject};
-use missive_projections::{Filter, KindPattern, SELECT_MAX, Views, ViewsError};
+use missive_projections::{Filter, KindPattern, SELECT_MAX, Scope, Views, ViewsError};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -33,81 +34,129 @@ async fn stats(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     warn_of_fault(session, output);
+    // Of a damaged log nothing is asked but what can be read.
+    let views = match setting.globals.at {
+        Some(_) => Some(moment::views(setting, session, &Scope::Registry, output)?),
+        None => None,
+    };
+    moment::tell(setting, session, output).await;
     let progress = output.progress("counting");
-    let mut counts = Counts::default();
-    if typed(filter).is_empty() {
-        let seeds = setting
-            .config
-            .agents
-            .keys()
-            .filter_map(|alias| alias.parse().ok());
-        let removed = removed(session).await?;
-        let others: Vec<Alias> = seeds.chain(removed).collect();
-        let counted = session
-            .views()
-            .and_then(|views| counts.add_all(&views, &others));
-        counted.map_err(|error| session.views_failure(&error))?;
-        for place in [Seq(1), session.head().seq] {
-            let records = session.log().pick(&[place]).await;
-            let records = records.map_err(|error| session.read_failure(error))?;
-            if let Some(event) = records.first().and_then(|record| record.decode().ok()) {
-                counts.frame(&event);
-            }
-        }
+    let counts = if typed(filter).is_empty() {
+        all(setting, session, views.as_ref()).await?
     } else {
-        let mut chosen = Chosen::new(session, setting, filter, false).await?;
-        // Of a damaged log the aliases are those of their time.
-        let views = session.views().ok();
-        let present = |alias: &Alias| match (&filter.agent, &views) {
-            (Some(asked), _) => asked.to_string(),
-            (None, Some(views)) => views
-                .present_alias(alias)
-                .as_ref()
-                .unwrap_or(alias)
-                .to_string(),
-            (None, None) => alias.to_string(),
-        };
-        loop {
-            let records = chosen.page().await?;
-            if records.is_empty() {
-                break;
-            }
-            for record in &records {
-                match record.decode() {
-                    Ok(event) => counts.add(&event, &present),
-                    Err(_) => chosen.unreadable += 1,
-                }
-            }
-        }
-        tell_unreadable(chosen.unreadable, output);
-    }
+        some(filter, setting, session, views.as_ref(), output).await?
+    };
     drop(progress);
     let profile = &setting.home.profile;
+    let head = match &views {
+        Some(views) => head_at(session, views.least()).await?,
+        None => Some(session.head().to_string()),
+    };
     let report = Stats {
         count: counts.count,
         first: counts.first,
         last: counts.last,
         types: rows(counts.kinds, |kind, count| TypeCount { kind, count }),
         agents: rows(counts.agents, |agent, count| AgentCount { agent, count }),
-        bytes: Bytes {
+        bytes: views.is_none().then(|| Bytes {
             log: size(&profile.log()),
             views: size(&profile.views()),
-        },
-        head: session.head().to_string(),
+        }),
+        head,
     };
     output.report(&report).await?;
     Ok(Exit::Done)
 }
 
+/// The head that the log had then.
+async fn head_at(session: &Session, place: Seq) -> Result<Option<String>, Failure> {
+    let records = session.log().pick(&[place]).await;
+    let records = records.map_err(|error| session.read_failure(error))?;
+    Ok(records.first().map(|record| {
+        let head = Head {
+            log: session.head().log,
+            seq: record.seq,
+            link: record.link,
+        };
+        head.to_string()
+    }))
+}
+
+/// Counts every event from the indexes.
+async fn all(
+    setting: &Setting<'_>,
+    session: &Session,
+    past: Option<&Views>,
+) -> Result<Counts, Failure> {
+    let mut counts = Counts::default();
+    let live = session
+        .views()
+        .map_err(|error| session.views_failure(&error))?;
+    let views = past.unwrap_or(&live);
+    let seeds = setting
+        .config
+        .agents
+        .keys()
+        .filter_map(|alias| alias.parse().ok());
+    let removed = removed(session, views).await?;
+    let others: Vec<Alias> = seeds.chain(removed).collect();
+    let counted = counts.add_all(views, &others);
+    counted.map_err(|error| session.views_failure(&error))?;
+    let last = past.map_or(session.head().seq, Views::least);
+    for place in [Seq(1), last] {
+        let records = session.log().pick(&[place]).await;
+        let records = records.map_err(|error| session.read_failure(error))?;
+        if let Some(event) = records.first().and_then(|record| record.decode().ok()) {
+            counts.frame(&event);
+        }
+    }
+    Ok(counts)
+}
+
+/// Counts the events that a filter means, reading each.
+async fn some(
+    filter: &Args,
+    setting: &Setting<'_>,
+    session: &Session,
+    past: Option<&Views>,
+    output: &Output,
+) -> Result<Counts, Failure> {
+    let mut counts = Counts::default();
+    let mut chosen = Chosen::of(session, setting, filter, past, false).await?;
+    // Of a damaged log the aliases are those of their time.
+    let views = past.cloned().or_else(|| session.views().ok());
+    let present = |alias: &Alias| match (&filter.agent, &views) {
+        (Some(asked), _) => asked.to_string(),
+        (None, Some(views)) => views
+            .present_alias(alias)
+            .as_ref()
+            .unwrap_or(alias)
+            .to_string(),
+        (None, None) => alias.to_string(),
+    };
+    loop {
+        let records = chosen.page().await?;
+        if records.is_empty() {
+            break;
+        }
+        for record in &records {
+            match record.decode() {
+                Ok(event) => counts.add(&event, &present),
+                Err(_) => chosen.unreadable += 1,
+            }
+        }
+    }
+    tell_unreadable(chosen.unreadable, output);
+    Ok(counts)
+}
+
 /// Agents that were removed at some time.
-async fn removed(session: &Session) -> Result<Vec<Alias>, Failure> {
+async fn removed(session: &Session, views: &Views) -> Result<Vec<Alias>, Failure> {
     let filter = Filter {
         kinds: vec![KindPattern::new("missive.agent.removed")],
         ..Filter::default()
     };
-    let places = session
-        .views()
-        .and_then(|views| Indexed::new(views, filter).page(SELECT_MAX));
+    let places = Indexed::new(views.clone(), filter).page(SELECT_MAX);
     let places = places.map_err(|error| session.views_failure(&error))?;
     let records = session.log().pick(&places).await;
     let records = records.map_err(|error| session.read_failure(error))?;
@@ -213,8 +262,10 @@ struct Stats {
     last: Option<Place>,
     types: Vec<TypeCount>,
     agents: Vec<AgentCount>,
-    bytes: Bytes,
-    head: String,
+    /// What the files hold now; nobody knows what they held at an earlier moment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<Bytes>,
+    head: Option<String>,
 }
 
 #[derive(Clone, Serialize)]
@@ -252,15 +303,18 @@ impl Report for Stats {
             Some(place) => format!("{} at {}", place.sequence, seconds(&place.timestamp)),
             None => String::new(),
         };
+        let size = |of: fn(&Bytes) -> u64| {
+            let bytes = self.bytes.as_ref();
+            bytes.map_or_else(String::new, |bytes| {
+                format!("{} KiB", of(bytes).div_ceil(1_024))
+            })
+        };
         page.fields(&[
             ("events", &self.count.to_string()),
             ("first", &place(&self.first)),
             ("last", &place(&self.last)),
-            ("log", &format!("{} KiB", self.bytes.log.div_ceil(1_024))),
-            (
-                "views",
-                &format!("{} KiB", self.bytes.views.div_ceil(1_024)),
-            ),
+            ("log", &size(|bytes| bytes.log)),
+            ("views", &size(|bytes| bytes.views)),
         ]);
         let types = self
             .types

@@ -1,7 +1,7 @@
 //! `missive task get`: one task.
 
 use super::super::acting::{self, Told, Wish};
-use super::super::{Setting, warn_of_fault};
+use super::super::{Setting, moment, warn_of_fault};
 use super::shown::Shown;
 use crate::args::task::Get;
 use crate::failure::Failure;
@@ -10,6 +10,7 @@ use crate::render::{Kind, Output};
 use missive_commands::Exit;
 use missive_commands::report::task::TaskReport;
 use missive_commands::task::{find, view};
+use missive_projections::Scope;
 
 pub(super) async fn run(
     command: &Get,
@@ -36,9 +37,8 @@ async fn local(
 ) -> Result<Exit, Failure> {
     warn_of_fault(session, output);
     let told = Told::of(setting);
-    let views = session
-        .views()
-        .map_err(|error| session.views_failure(&error))?;
+    let scope = Scope::Task(command.task.clone());
+    let views = moment::views(setting, session, &scope, output)?;
     let agent = command.agent.as_ref().map(acting::target);
     let task = find(&views, &command.task, agent.as_ref());
     let task = task.map_err(|error| told.failure(error))?;
@@ -48,6 +48,7 @@ async fn local(
         task,
         operation_id: None,
     };
+    moment::tell(setting, session, output).await;
     output.report(&Shown(Kind::TaskGet, report)).await?;
     Ok(Exit::Done)
 }

@@ -1,7 +1,7 @@
 //! `missive task list`: the tasks that the log knows, or those of an agent.
 
 use super::super::acting::{self, Told, Wish, word};
-use super::super::{Setting, seconds, warn_of_fault};
+use super::super::{Setting, moment, seconds, warn_of_fault};
 use super::shown::cell;
 use crate::args::task::List;
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ use missive_commands::task::list::{TaskQuery, list};
 use missive_commands::wire::state::TaskState;
 use missive_commands::{Exit, TaskListing};
 use missive_log::event::{ContextId, Seq};
-use missive_projections::Views;
+use missive_projections::{Scope, Views};
 use serde::Serialize;
 
 /// How many tasks a page of the log has.
@@ -49,7 +49,11 @@ async fn local(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     warn_of_fault(session, output);
-    let views = views(session)?;
+    let scope = match &command.context {
+        Some(text) => moment::of_context(session, text)?,
+        None => Scope::Tasks,
+    };
+    let views = moment::views(setting, session, &scope, output)?;
     let context = match &command.context {
         Some(text) => Some(known_context(text, session, &views)?),
         None => None,
@@ -71,6 +75,7 @@ async fn local(
     };
     let report = list(&**session.log(), &views, &query).await;
     let report = report.map_err(|error| Told::of(setting).failure(error))?;
+    moment::tell(setting, session, output).await;
     show(report, output).await
 }
 

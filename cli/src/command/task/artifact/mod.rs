@@ -15,14 +15,14 @@ pub(in crate::command) use plan::{Planned, Reader};
 pub(in crate::command) use save::{check_all, folder, path_text};
 
 use super::super::acting::{self, Told};
-use super::super::{Setting, warn_of_fault};
+use super::super::{Setting, moment, warn_of_fault};
 use crate::args::task::{Artifact as Command, ArtifactsOf};
 use crate::failure::Failure;
 use crate::open::Session;
 use crate::render::Output;
 use missive_commands::{Exit, Refusal, task};
 use missive_log::event::ArtifactId;
-use missive_projections::{Artifact, Task, Views};
+use missive_projections::{Artifact, Scope, Task, Views};
 
 pub(super) async fn run(
     command: &Command,
@@ -36,6 +36,7 @@ pub(super) async fn run(
     session
         .used(async |session| {
             warn_of_fault(session, output);
+            moment::tell(setting, session, output).await;
             match command {
                 Command::List(of) => show::list(of, setting, session, output).await,
                 Command::Show(which) => show::show(which, setting, session, output).await,
@@ -51,10 +52,10 @@ fn known(
     of: &ArtifactsOf,
     setting: &Setting<'_>,
     session: &Session,
+    output: &mut Output,
 ) -> Result<(Views, Task), Failure> {
-    let views = session
-        .views()
-        .map_err(|error| session.views_failure(&error))?;
+    let scope = Scope::Task(of.task.clone());
+    let views = moment::views(setting, session, &scope, output)?;
     let agent = of.agent.as_ref().map(acting::target);
     let found = task::find(&views, &of.task, agent.as_ref());
     let task = found.map_err(|error| Told::of(setting).failure(error))?;

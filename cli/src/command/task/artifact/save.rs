@@ -56,7 +56,7 @@ pub(super) async fn save(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let of = &command.which.of;
-    let (views, task) = known(of, setting, session)?;
+    let (views, task) = known(of, setting, session, output)?;
     let id = &command.which.artifact;
     let artifact = one(id, (setting, session), &views, &task)?;
     let reader = Reader::of(setting, &**session.log(), &views, &task);
@@ -126,7 +126,7 @@ pub(super) async fn export(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let of = &command.of;
-    let (views, task) = known(of, setting, session)?;
+    let (views, task) = known(of, setting, session, output)?;
     let reader = Reader::of(setting, &**session.log(), &views, &task);
     let mut names = Names::default();
     let mut all_planned = Vec::new();

@@ -23,7 +23,7 @@ pub(super) async fn list(
     session: &Session,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    let (views, task) = known(of, setting, session)?;
+    let (views, task) = known(of, setting, session, output)?;
     let reader = Reader::of(setting, &**session.log(), &views, &task);
     let mut names = Names::default();
     let mut artifacts = Vec::new();
@@ -47,7 +47,7 @@ pub(super) async fn show(
     session: &Session,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
-    let (views, task) = known(&which.of, setting, session)?;
+    let (views, task) = known(&which.of, setting, session, output)?;
     let artifact = one(&which.artifact, (setting, session), &views, &task)?;
     let reader = Reader::of(setting, &**session.log(), &views, &task);
     let planned = reader.plan(&artifact, &mut Names::default()).await?;

@@ -1,0 +1,258 @@
+//! What was known at an earlier moment: `--at`.
+
+use crate::cli_send::world_with;
+use crate::{TestWorld, ids_hidden};
+use missive_fixtures::EchoAgent;
+use serde_json::{Value, json};
+
+/// An agent with a card, a named context with a question and its answer, and a new alias for the agent.
+fn lived() -> (EchoAgent, TestWorld) {
+    let agent = EchoAgent::start();
+    let world = world_with(&agent.url());
+    let begin = ["context", "create", "--id", "r-7", "--name", "Release 7"];
+    assert_eq!(world.missive(begin).code, Some(0));
+    let asked = world.missive(["send", "py", "ask", "--context", "r-7"]);
+    assert_eq!(asked.code, Some(83), "{asked}");
+    let task = place_of(&world, "a2a.send.responded").1;
+    let answer = ["send", "py", "Ada", "--task", &task];
+    assert_eq!(world.missive(answer).code, Some(0));
+    let rename = ["agent", "rename", "py", "python"];
+    assert_eq!(world.missive(rename).code, Some(0));
+    (agent, world)
+}
+
+/// The place of the first event of a type, and its task.
+fn place_of(world: &TestWorld, kind: &str) -> (String, String) {
+    let found = world
+        .missive(["events", "list", "--type", kind, "--json"])
+        .json();
+    let event = &found["data"]["events"][0];
+    let task = event["task_id"].as_str().unwrap_or_default();
+    (event["sequence"].to_string(), task.to_owned())
+}
+
+#[test]
+fn a_task_a_context_and_an_agent_are_shown_as_they_stood_then() {
+    let (_agent, world) = lived();
+    let (place, task) = place_of(&world, "a2a.send.responded");
+
+    let task_then = world.missive(["task", "get", &task, "--at", &place]);
+    let task_now = world.missive(["task", "get", &task, "--json"]).json();
+    let context_then = world.missive(["context", "show", "r-7", "--at", &place]);
+    let agents_then = world.missive(["--at", &place, "agent", "list"]);
+
+    assert_eq!(task_now["data"]["task"]["state"], "completed");
+    assert_eq!(task_now["data"]["position"], Value::Null);
+    insta::assert_snapshot!(ids_hidden(&task_then.to_string()), @r"
+    exit 0
+    ------- stdout -------
+    task     task-1
+    state    input_required
+    agent    py
+    context  r-7
+    updated  2026-12-01T09:30:00Z
+    history  1 message
+
+    which name?
+    ------- stderr -------
+    as of event 9, 2026-12-01T09:30:00Z
+    ");
+    insta::assert_snapshot!(ids_hidden(&context_then.to_string()), @r"
+    exit 0
+    ------- stdout -------
+    context   r-7
+    name      Release 7
+    status    open
+    agents    py
+    tasks     1
+    messages  1
+    began     2026-12-01T09:30:00Z
+    updated   2026-12-01T09:30:00Z
+
+        4  2026-12-01T09:30:00Z  here
+           context created
+
+        5  2026-12-01T09:30:00Z  here
+           context named Release 7
+
+        8  2026-12-01T09:30:00Z  to py
+           ask
+
+        9  2026-12-01T09:30:00Z  from py  task task-1  input_required
+           which name?
+    ------- stderr -------
+    as of event 9, 2026-12-01T09:30:00Z
+    ");
+    insta::assert_snapshot!(ids_hidden(&agents_then.to_string()), @r"
+    exit 0
+    ------- stdout -------
+    alias  url                     card        tags  source
+    py     http://127.0.0.1:[PORT]  echo 1.0.0        registered
+    ------- stderr -------
+    as of event 9, 2026-12-01T09:30:00Z
+    ");
+}
+
+#[test]
+fn programs_are_told_the_position_of_an_earlier_moment() {
+    let (_agent, world) = lived();
+    let (place, task) = place_of(&world, "a2a.send.responded");
+    let at = |words: &[&str]| {
+        let words = words.iter().copied().chain(["--at", &place, "--json"]);
+        world.missive(words).json()["data"].clone()
+    };
+
+    let answers = [
+        at(&["task", "get", &task]),
+        at(&["task", "list"]),
+        at(&["task", "list", "--context", "Release 7"]),
+        at(&["task", "artifact", "list", &task]),
+        at(&["context", "list"]),
+        at(&["context", "show", "Release 7"]),
+        at(&["agent", "show", "py"]),
+        at(&["agent", "inspect", "py"]),
+        at(&["agent", "capabilities"]),
+        at(&["events", "stats"]),
+        at(&["projection", "list"]),
+    ];
+
+    for answer in &answers {
+        assert_eq!(answer["position"].to_string(), place, "{answer}");
+    }
+    assert_eq!(answers[0]["task"]["state"], "input_required");
+    assert_eq!(answers[1]["tasks"][0]["state"], "input_required");
+    assert_eq!(answers[2]["tasks"], answers[1]["tasks"]);
+    assert_eq!(answers[3]["artifacts"], json!([]));
+    assert_eq!(answers[6]["agent"]["alias"], "py");
+    assert_eq!(answers[9]["count"].to_string(), place);
+    assert_eq!(answers[9]["bytes"], Value::Null);
+    assert_eq!(answers[9]["agents"][0]["agent"], "py");
+    let lines = world.missive(["task", "list", "--at", &place, "--ndjson"]);
+    assert_eq!(
+        lines.json()["data"]["position"].to_string(),
+        place,
+        "{lines}"
+    );
+}
+
+#[test]
+fn the_counts_of_an_earlier_moment_are_those_of_that_moment() {
+    let (_agent, world) = lived();
+    let (place, _) = place_of(&world, "a2a.send.responded");
+    let stats = |more: &[&str]| {
+        let words = ["events", "stats", "--json", "--at", &place].into_iter();
+        world.missive(words.chain(more.iter().copied())).json()["data"].clone()
+    };
+
+    let all = stats(&[]);
+    let some = stats(&["--agent", "py"]);
+    let later = world.missive([
+        "events", "stats", "--agent", "python", "--at", &place, "--json",
+    ]);
+
+    assert_eq!(all["last"]["sequence"].to_string(), place);
+    assert!(
+        all["head"]
+            .as_str()
+            .unwrap()
+            .contains(&format!(":{place}:")),
+        "{all}"
+    );
+    assert_eq!(all["agents"][0]["count"], some["count"]);
+    assert_eq!(later.json()["data"]["count"], 0, "{later}");
+}
+
+#[test]
+fn a_moment_is_a_time_too_and_one_that_is_not_there_is_not_found() {
+    let (_agent, world) = lived();
+
+    let now = world.missive(["agent", "list", "--at", "2026-12-01T10:00:00Z", "--json"]);
+    let before = world.missive(["agent", "list", "--at", "2025-12-01T09:30:00Z"]);
+    let beyond = world.missive(["agent", "list", "--at", "999"]);
+    let neither = world.missive(["agent", "list", "--at", "yesterday"]);
+
+    assert_eq!(now.json()["data"]["agents"][0]["alias"], "python", "{now}");
+    insta::assert_snapshot!(before, @r"
+    exit 66
+    ------- stderr -------
+    missive: --at names 2025-12-01T09:30:00.000000Z, and the first event came later
+    hint: `missive events list` shows the place and the time of each event
+    ");
+    insta::assert_snapshot!(beyond, @r"
+    exit 66
+    ------- stderr -------
+    missive: --at names event 999, and the newest is 13
+    hint: `missive events list` shows the place and the time of each event
+    ");
+    insta::assert_snapshot!(neither, @r"
+    exit 64
+    ------- stderr -------
+    missive: --at <SEQ|TIME> does not take `yesterday`: a moment is the place of an event, such as 42, or a time in RFC 3339, such as 2026-12-01T09:30:00Z
+    hint: see `missive agent list --help`
+    ");
+}
+
+#[test]
+fn what_acts_refuses_an_earlier_moment() {
+    let (agent, world) = lived();
+    let before = agent.messages().len();
+    let head = world.missive(["log", "head"]).stdout;
+
+    let send = world.missive(["send", "python", "hello", "--at", "3"]);
+    let remote = world.missive(["task", "list", "--remote", "--agent", "python", "--at", "3"]);
+    let listed = world.missive(["events", "list", "--at", "3"]);
+    let others = [
+        vec!["agent", "inspect", "python", "--refresh"],
+        vec!["context", "close", "r-7"],
+        vec!["context", "export", "r-7"],
+        vec!["projection", "verify"],
+        vec!["doctor"],
+        vec!["log", "head"],
+    ];
+
+    for words in others {
+        let run = world.missive(words.into_iter().chain(["--at", "3"]));
+        assert_eq!(run.code, Some(64), "{run}");
+    }
+    insta::assert_snapshot!(send, @r"
+    exit 64
+    ------- stderr -------
+    missive: --at reads what was known at an earlier moment, and this acts now
+    hint: it goes with `agent`, `task` and `context` where they read, `events stats` and `projection list`
+    ");
+    insta::assert_snapshot!(remote, @r"
+    exit 64
+    ------- stderr -------
+    missive: --at reads what was known at an earlier moment, and this acts now
+    hint: leave out --remote, --refresh and --extended: nobody can be asked about the past
+    ");
+    insta::assert_snapshot!(listed, @r"
+    exit 64
+    ------- stderr -------
+    missive: --at reads what was known at an earlier moment, and this acts now
+    hint: `--until TIME` leaves out later events
+    ");
+    assert_eq!(agent.messages().len(), before);
+    assert_eq!(world.missive(["log", "head"]).stdout, head);
+}
+
+#[test]
+fn a_card_is_shown_as_it_was_known_and_nobody_is_asked() {
+    let (agent, world) = lived();
+    drop(agent);
+    let (fetched, _) = place_of(&world, "a2a.card.fetched");
+
+    let known = world.missive(["agent", "inspect", "py", "--at", &fetched, "--json"]);
+    let unknown = world.missive(["agent", "inspect", "py", "--at", "3"]);
+    let unlisted = world.missive(["agent", "capabilities", "--at", "3", "--json"]);
+
+    assert_eq!(known.json()["data"]["agent"]["alias"], "py", "{known}");
+    assert_eq!(unlisted.code, Some(0), "{unlisted}");
+    insta::assert_snapshot!(unknown, @r"
+    exit 66
+    ------- stderr -------
+    as of event 3, 2026-12-01T09:30:00Z
+    missive: no card of py is known
+    hint: `missive events list --agent py --type 'a2a.card.*'` shows when one was fetched
+    ");
+}
