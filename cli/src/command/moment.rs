@@ -30,12 +30,12 @@ pub(super) fn check(cli: &Cli) -> Result<(), Failure> {
         Command::Agent(_) | Command::Task(_) => {
             "leave out --remote, --refresh and --extended: nobody can be asked about the past"
         }
+        Command::Gather(_) => "leave out --output-dir and --record: what they do is noted now",
         Command::Context(_)
         | Command::Send(_)
         | Command::Stream(_)
         | Command::Bcast(_)
         | Command::Barrier(_)
-        | Command::Gather(_)
         | Command::Reduce(_)
         | Command::Retry(_)
         | Command::Push(_)
@@ -47,7 +47,8 @@ pub(super) fn check(cli: &Cli) -> Result<(), Failure> {
         | Command::Logs(_)
         | Command::Manpage(_)
         | Command::Completion(_) => {
-            "it goes with `agent`, `task` and `context` where they read, `events stats` and `projection list`"
+            "it goes with `agent`, `task` and `context` where they read, `gather`, `reduce show`, `events stats` and \
+             `projection list`"
         }
     };
     Err(failure.detail("at").hint(hint))
@@ -58,6 +59,8 @@ fn looks_back(command: &Command) -> bool {
     match command {
         Command::Agent(Agent::Inspect(command)) => !command.refresh && !command.extended,
         Command::Agent(Agent::Capabilities(command)) => !command.refresh,
+        Command::Gather(command) => command.output_dir.is_none() && !command.record,
+        Command::Reduce(command) => command.look.is_some(),
         Command::Task(Task::Get(command)) => !command.remote,
         Command::Task(Task::List(command)) => !command.remote,
         Command::Agent(Agent::List | Agent::Show(_))
@@ -89,8 +92,6 @@ fn looks_back(command: &Command) -> bool {
         | Command::Stream(_)
         | Command::Bcast(_)
         | Command::Barrier(_)
-        | Command::Gather(_)
-        | Command::Reduce(_)
         | Command::Retry(_)
         | Command::Push(_)
         | Command::Webhook(_)

@@ -3,7 +3,7 @@
 //! A pure read, unless it writes files or is told to be recorded.
 
 use super::super::acting::{self, OnLog, Told, word};
-use super::super::{Setting, warn_of_fault};
+use super::super::{Setting, moment, warn_of_fault};
 use super::files::Folder;
 use super::shown::{Heard, HeardRow, in_words};
 use super::{session, still};
@@ -35,7 +35,10 @@ async fn perform(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     warn_of_fault(session, output);
-    let missive = acting::for_records(setting, session)?;
+    let scope = moment::of_context(session, &arguments.context)?;
+    // The result names its position by itself.
+    let (views, _) = moment::look(setting, session, &scope, output)?;
+    let missive = acting::for_reading(setting, session, views)?;
     let told = Told::of(setting);
     let context = missive.known_context(&arguments.context);
     let context = context.map_err(|error| told.failure(error))?.context;

@@ -1,7 +1,7 @@
 //! `missive reduce show`: a reduction as it was recorded, and how its sources stand.
 
-use super::super::acting::{self, Told};
-use super::super::{Setting, warn_of_fault};
+use super::super::acting::Told;
+use super::super::{Setting, moment, warn_of_fault};
 use super::session;
 use super::shown::ProvenanceRow;
 use crate::args::collect::ReduceShow as Arguments;
@@ -11,6 +11,7 @@ use crate::render::{Kind, Output, Page, Report};
 use missive_commands::Exit;
 use missive_commands::collect::reduce::{Proof, SourceState, prove};
 use missive_log::event::facts::{ReduceFailure, RoundStatus};
+use missive_projections::{Scope, Views};
 use serde::Serialize;
 
 pub(super) async fn run(
@@ -31,9 +32,10 @@ async fn perform(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     warn_of_fault(session, output);
-    let missive = acting::for_records(setting, session)?;
-    let views = missive.views();
-    let proof = prove(missive.log(), &views, &setting.config, &arguments.id).await;
+    let (views, said) = looked(arguments, setting, session, output)?;
+    moment::tell(setting, session, output).await;
+    let log = &**session.log();
+    let proof = prove(log, &views, &said, &setting.config, &arguments.id).await;
     let proof = proof.map_err(|error| Told::of(setting).failure(error))?;
     let shown = Shown::of(proof);
     output.report(&shown).await?;
@@ -43,6 +45,27 @@ async fn perform(
         return Ok(Exit::Integrity);
     }
     Ok(Exit::Done)
+}
+
+/// The views of the reduction, and those of what the members say: at an earlier moment they are folded apart.
+fn looked(
+    arguments: &Arguments,
+    setting: &Setting<'_>,
+    session: &Session,
+    output: &Output,
+) -> Result<(Views, Views), Failure> {
+    let scope = Scope::Round(arguments.id.clone());
+    let (views, _) = moment::look(setting, session, &scope, output)?;
+    if setting.globals.at.is_none() {
+        return Ok((views.clone(), views));
+    }
+    let round = views.round(&arguments.id);
+    let round = round.map_err(|error| session.views_failure(&error))?;
+    let said = match round.and_then(|round| round.context) {
+        Some(context) => moment::look(setting, session, &Scope::Context(context), output)?.0,
+        None => views.clone(),
+    };
+    Ok((views, said))
 }
 
 /// `reduce_show`.

@@ -59,13 +59,15 @@ impl SourceState {
     }
 }
 
-/// Reads a reduction and looks at everything that it was made of.
+/// Reads a reduction and looks at everything that it was made of. `said` are the views that tell what the
+/// members say; they may be of the same moment, and folded for the context only.
 ///
 /// # Errors
 /// There is no such reduction; or the log or the views cannot be read.
 pub async fn prove<L: Log>(
     log: &L,
     views: &Views,
+    said: &Views,
     config: &Config,
     operation: &OperationId,
 ) -> Result<Proof, CommandError> {
@@ -81,7 +83,7 @@ pub async fn prove<L: Log>(
         Some(result) => stored_bytes(log, result.seq, Role::Result).await?,
         None => None,
     };
-    let now = now(log, views, config, &round).await?;
+    let now = now(log, said, config, &round).await?;
     let mut sources = Vec::new();
     for seq in views.reduce_sources(operation)? {
         let event = event_at(log, seq).await?.map(|event| event.kind);
