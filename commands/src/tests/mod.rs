@@ -12,6 +12,8 @@ mod field;
 mod push;
 mod receive;
 mod recorded;
+mod reductions;
+mod rounds;
 mod send;
 mod signatures;
 mod streams;

@@ -1,6 +1,5 @@
 //! A reduction that a command makes of a prompt.
 
-use std::time::Duration;
 
 use missive_log::Log;
 use missive_log::event::facts::ReduceFailure;
@@ -45,7 +44,7 @@ impl<L: Log> Missive<L> {
             errors,
             end,
         } = run(program, arguments, prompt.as_bytes(), bounds, interrupt).await;
-        let nothing = match text_of(output, end, program, bounds) {
+        let nothing = match text_of(output, end, program, bytes_max) {
             Ok(text) => return Ok(Outcome::of(text)),
             Err(nothing) => nothing,
         };
@@ -76,7 +75,7 @@ fn text_of(
     output: Vec<u8>,
     end: RanEnd,
     program: &str,
-    (limit, bytes_max): (Duration, usize),
+    bytes_max: usize,
 ) -> Result<String, Nothing> {
     let nothing = |failure, why: String, exit| Nothing {
         failure,
@@ -103,7 +102,7 @@ fn text_of(
             nothing(ReduceFailure::Signal, why, Exit::TaskFailed)
         }
         RanEnd::Timeout => {
-            let why = format!("the command took longer than {limit:?}");
+            let why = "the command did not end in time".to_owned();
             nothing(ReduceFailure::Timeout, why, Exit::Timeout)
         }
         RanEnd::TooLarge => {

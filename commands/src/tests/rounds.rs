@@ -1,0 +1,497 @@
+//! Rounds over the members of a group: broadcast and barrier.
+
+use std::time::Duration;
+
+use missive_fixtures::{Answer, EchoAgent, Gate, Setup, refused_url};
+use missive_log::event::facts::{Execution, FailurePolicy, TaskState};
+use missive_log::event::kind::{GroupCreated, GroupMemberAdded};
+use missive_log::event::{EventKind, GroupName, Rank, Subject};
+use missive_projections::Views;
+
+use super::{World, alias, patient};
+use crate::collect::barrier::{Barrier, BarrierEnd};
+use crate::collect::bcast::{Bcast, BcastEnd};
+use crate::decide::agent_add::AgentAdd;
+use crate::decide::agent_remove::AgentRemove;
+use crate::decide::{Decision, Moment, Undecided};
+use crate::{Done, Interrupt, Send, Target};
+
+pub(super) fn team() -> GroupName {
+    GroupName::new("team").unwrap()
+}
+
+/// A world in which these agents are registered and, in this order, members of `team`; their ranks are
+/// `rank-1`, `rank-2` and so on.
+pub(super) async fn world_of(members: &[(&str, String)]) -> World {
+    let world = World::new();
+    let missive = world.missive();
+    for (name, url) in members {
+        let command = AgentAdd::new(alias(name), url);
+        missive.agent_add(&command).await.unwrap();
+    }
+    let names: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
+    let made = |_: &Views, moment: &Moment<'_>| -> Result<Decision, Undecided> {
+        let draft = |kind: EventKind| {
+            let mut draft = moment.draft(Subject::Group(team()), kind, Vec::new());
+            draft.operation = Some(moment.ids.operation());
+            draft.links.group = Some(team());
+            draft
+        };
+        let added = (1..).zip(&names).map(|(rank, name)| {
+            let mut draft = draft(
+                GroupMemberAdded {
+                    agent: alias(name),
+                    rank: Rank::new(&format!("rank-{rank}")).unwrap(),
+                    tags: Vec::new(),
+                    weight: None,
+                }
+                .into(),
+            );
+            draft.links.agent = Some(alias(name));
+            draft
+        });
+        let created = draft(GroupCreated { policy: None }.into());
+        Ok(Decision {
+            expect: Vec::new(),
+            drafts: [created].into_iter().chain(added).collect(),
+        })
+    };
+    missive.record(&made).await.unwrap();
+    drop(missive);
+    world
+}
+
+pub(super) fn to_team(text: &str) -> Bcast {
+    Bcast {
+        group: team(),
+        send: Send::text(Target::Url(String::new()), text),
+        execution: Execution::Concurrent,
+        failure_policy: FailurePolicy::Continue,
+        stream: false,
+    }
+}
+
+/// How a broadcast ended, one line for the whole and one for each member.
+fn story(done: &Done<BcastEnd>) -> String {
+    let mut lines = vec![format!(
+        "{} {} {:?}",
+        done.exit.number(),
+        done.report.status.as_str(),
+        done.report.counts()
+    )];
+    lines.extend(done.report.members.iter().map(|end| {
+        let error = end
+            .error
+            .as_ref()
+            .map_or("", |error| error.detail().unwrap_or("refused"));
+        let state = end.state().map_or("-", TaskState::as_str);
+        let sent = if end.operation.is_some() { "sent" } else { "-" };
+        format!(
+            "{} {} {} {state} {sent} {error}",
+            end.seat.rank(),
+            end.seat.agent(),
+            end.status.as_str()
+        )
+        .trim_end()
+        .to_owned()
+    }));
+    lines.join("\n")
+}
+
+#[tokio::test]
+async fn a_broadcast_is_one_context_and_a_message_of_its_own_for_each_member() {
+    let agents: Vec<EchoAgent> = (0..12).map(|_| EchoAgent::start()).collect();
+    let names: Vec<String> = (0..12).map(|number| format!("a{number}")).collect();
+    let members: Vec<(&str, String)> = names
+        .iter()
+        .zip(&agents)
+        .map(|(name, agent)| (name.as_str(), agent.url()))
+        .collect();
+    let world = world_of(&members).await;
+
+    let bcast = world.missive();
+    let done = bcast.bcast(&to_team("task hi"), &(), &mut patient()).await;
+
+    let done = done.unwrap();
+    let ranks: Vec<&str> = done
+        .report
+        .members
+        .iter()
+        .map(|end| end.seat.rank().as_str())
+        .collect();
+    let wanted: Vec<String> = (1..=12).map(|rank| format!("rank-{rank}")).collect();
+    assert_eq!(ranks, wanted);
+    assert_eq!(
+        story(&done).lines().next().unwrap(),
+        "0 succeeded [12, 0, 0]"
+    );
+    let sent: Vec<_> = agents.iter().flat_map(EchoAgent::messages).collect();
+    let contexts: Vec<&str> = sent
+        .iter()
+        .map(|m| m["contextId"].as_str().unwrap())
+        .collect();
+    assert_eq!(contexts, vec![done.report.context.as_str(); 12]);
+    let mut ids: Vec<&str> = sent
+        .iter()
+        .map(|m| m["messageId"].as_str().unwrap())
+        .collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 12);
+
+    let views = world.newest();
+    let round = views.round(&done.report.operation).unwrap().unwrap();
+    assert_eq!(round.ended, Some(done.report.sequence));
+    assert_eq!(
+        views.round_members(&done.report.operation).unwrap().len(),
+        12
+    );
+    assert!(views.open_rounds().unwrap().is_empty());
+    assert_eq!(views.verify().unwrap().difference, None);
+    let events = world.events().await;
+    let of_group = events
+        .iter()
+        .filter(|event| event.links.group == Some(team()) && event.links.context.is_some());
+    // The beginning, an intent and an outcome for each, what came of each, and the end.
+    assert_eq!(of_group.count(), 1 + 2 * 12 + 12 + 1);
+}
+
+#[tokio::test]
+async fn who_fails_is_a_row_and_under_stop_nobody_begins_after_it() {
+    let (first, last) = (EchoAgent::start(), EchoAgent::start());
+    let world = world_of(&[
+        ("one", first.url()),
+        ("gone", refused_url()),
+        ("three", last.url()),
+    ])
+    .await;
+    let mut told = Vec::new();
+    for (execution, failure_policy) in [
+        (Execution::Concurrent, FailurePolicy::Continue),
+        (Execution::Sequential, FailurePolicy::Continue),
+        (Execution::Sequential, FailurePolicy::Stop),
+    ] {
+        let command = Bcast {
+            execution,
+            failure_policy,
+            ..to_team("echo hi")
+        };
+        let done = world.missive().bcast(&command, &(), &mut patient()).await;
+        told.push(story(&done.unwrap()));
+    }
+
+    insta::assert_snapshot!(told.join("\n"), @r"
+    0 partial_failure [2, 1, 0]
+    rank-1 one succeeded - sent
+    rank-2 gone failed - sent connect_refused
+    rank-3 three succeeded - sent
+    0 partial_failure [2, 1, 0]
+    rank-1 one succeeded - sent
+    rank-2 gone failed - sent connect_refused
+    rank-3 three succeeded - sent
+    69 partial_failure [1, 1, 1]
+    rank-1 one succeeded - sent
+    rank-2 gone failed - sent connect_refused
+    rank-3 three skipped - -
+    ");
+}
+
+#[tokio::test]
+async fn one_deadline_holds_for_all_and_what_had_left_is_in_doubt() {
+    let agents = [EchoAgent::start(), EchoAgent::start(), EchoAgent::start()];
+    let gate = Gate::new("never");
+    agents[1].next_send_waits(&gate);
+    let members = [
+        ("one", agents[0].url()),
+        ("two", agents[1].url()),
+        ("three", agents[2].url()),
+    ];
+    let mut world = world_of(&members).await;
+    world.requests.timeout = Some(Duration::from_millis(400));
+
+    let done = world
+        .missive()
+        .bcast(&to_team("echo hi"), &(), &mut patient())
+        .await;
+
+    let done = done.unwrap();
+    insta::assert_snapshot!(story(&done), @r"
+    86 timed_out [2, 0, 1]
+    rank-1 one succeeded - sent
+    rank-2 two in_doubt - sent total_timeout
+    rank-3 three succeeded - sent
+    ");
+    let in_doubt = done.report.members[1].operation.clone().unwrap();
+    assert_eq!(world.newest().outbox_of(&in_doubt).unwrap().len(), 1);
+    gate.open();
+}
+
+#[tokio::test]
+async fn a_wish_to_end_reaches_every_member() {
+    let agents = [EchoAgent::start(), EchoAgent::start()];
+    let gate = Gate::new("both");
+    for agent in &agents {
+        agent.next_send_waits(&gate);
+    }
+    let world = world_of(&[("one", agents[0].url()), ("two", agents[1].url())]).await;
+    let arrived = gate.clone();
+    let mut interrupt = Interrupt::when(async move {
+        let waited = tokio::task::spawn_blocking(move || arrived.wait_arrivals(2));
+        waited.await.unwrap();
+    });
+
+    let done = world
+        .missive()
+        .bcast(&to_team("echo hi"), &(), &mut interrupt)
+        .await;
+
+    insta::assert_snapshot!(story(&done.unwrap()), @r"
+    130 canceled [0, 0, 2]
+    rank-1 one in_doubt - sent interrupted
+    rank-2 two in_doubt - sent interrupted
+    ");
+    gate.open();
+}
+
+#[tokio::test]
+async fn a_member_that_is_not_registered_any_more_is_a_row_and_an_empty_group_is_refused() {
+    let agent = EchoAgent::start();
+    let world = world_of(&[("one", agent.url()), ("two", agent.url())]).await;
+    let remove = AgentRemove {
+        alias: alias("two"),
+    };
+    world.missive().agent_remove(&remove).await.unwrap();
+
+    let done = world
+        .missive()
+        .bcast(&to_team("echo hi"), &(), &mut patient())
+        .await;
+    insta::assert_snapshot!(story(&done.unwrap()), @r"
+    0 partial_failure [1, 1, 0]
+    rank-1 one succeeded - sent
+    rank-2 two unregistered - -
+    ");
+
+    let empty = world_of(&[]).await;
+    let before = empty.kinds().await;
+    let refused = empty
+        .missive()
+        .bcast(&to_team("echo hi"), &(), &mut patient())
+        .await;
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "the group team has no members"
+    );
+    assert_eq!(empty.kinds().await, before);
+}
+
+fn barrier(context: &str) -> Barrier {
+    Barrier {
+        group: team(),
+        context: context.to_owned(),
+        bcast: None,
+        states: Vec::new(),
+        required: None,
+        failure_policy: FailurePolicy::Continue,
+        interval: Some(Duration::from_millis(1)),
+        local: false,
+    }
+}
+
+fn barrier_story(done: &Done<BarrierEnd>) -> String {
+    let mut lines = vec![format!(
+        "{} {} {:?}",
+        done.exit.number(),
+        done.report.status.as_str(),
+        done.report.counts()
+    )];
+    lines.extend(done.report.members.iter().map(|member| {
+        let state = member.state.map_or("-", TaskState::as_str);
+        let rank = member.seat.rank();
+        format!("{rank} {} {state}", member.status.as_str())
+    }));
+    lines.join("\n")
+}
+
+/// Three agents that were each sent something in the context `work`.
+async fn at_work(agents: &[EchoAgent; 3], texts: [&str; 3]) -> World {
+    let world = world_of(&[
+        ("one", agents[0].url()),
+        ("two", agents[1].url()),
+        ("three", agents[2].url()),
+    ])
+    .await;
+    for (name, text) in ["one", "two", "three"].into_iter().zip(texts) {
+        let mut send = Send::text(Target::Alias(alias(name)), text);
+        send.context = Some("work".to_owned());
+        send.return_immediately = true;
+        world.missive().send(&send, &mut patient()).await.unwrap();
+    }
+    world
+}
+
+#[tokio::test]
+async fn a_barrier_waits_for_everyone_by_asking_again() {
+    let agents = [EchoAgent::start(), EchoAgent::start(), EchoAgent::start()];
+    let world = at_work(&agents, ["slow 3", "echo only a message", "done"]).await;
+
+    let done = world
+        .missive()
+        .barrier(&barrier("work"), &(), &mut patient())
+        .await;
+
+    insta::assert_snapshot!(barrier_story(&done.unwrap()), @r"
+    0 succeeded [3, 0, 0]
+    rank-1 succeeded completed
+    rank-2 succeeded -
+    rank-3 succeeded completed
+    ");
+}
+
+#[tokio::test]
+async fn a_barrier_follows_where_agents_stream() {
+    let streams = || {
+        EchoAgent::with(Setup {
+            streaming: true,
+            ..Setup::default()
+        })
+    };
+    let agents = [streams(), streams(), streams()];
+    let world = at_work(&agents, ["slow 3", "slow 2", "done"]).await;
+    let command = Barrier {
+        interval: None,
+        ..barrier("work")
+    };
+
+    let done = world.missive().barrier(&command, &(), &mut patient()).await;
+
+    insta::assert_snapshot!(barrier_story(&done.unwrap()), @r"
+    0 succeeded [3, 0, 0]
+    rank-1 succeeded completed
+    rank-2 succeeded completed
+    rank-3 succeeded completed
+    ");
+    let kinds = world.kinds().await;
+    let subscribed = kinds
+        .iter()
+        .filter(|kind| *kind == "a2a.subscription.requested");
+    assert_eq!(subscribed.count(), 2, "{kinds:?}");
+}
+
+#[tokio::test]
+async fn a_quorum_that_cannot_be_reached_ends_the_barrier_at_once() {
+    let agents = [EchoAgent::start(), EchoAgent::start(), EchoAgent::start()];
+    let world = at_work(&agents, ["slow 1000000", "fail", "done"]).await;
+    let mut told = Vec::new();
+    for (required, states) in [
+        (None, vec![]),
+        (Some(1), vec![]),
+        (Some(2), vec![TaskState::Failed, TaskState::Completed]),
+        (Some(4), vec![]),
+    ] {
+        let command = Barrier {
+            required,
+            states,
+            ..barrier("work")
+        };
+        let done = world.missive().barrier(&command, &(), &mut patient()).await;
+        told.push(match done {
+            Ok(done) => barrier_story(&done),
+            Err(error) => super::told(&error),
+        });
+    }
+
+    insta::assert_snapshot!(told.join("\n"), @r"
+    80 failed [1, 1, 1]
+    rank-1 accepted working
+    rank-2 failed failed
+    rank-3 succeeded completed
+    0 succeeded [1, 1, 1]
+    rank-1 accepted working
+    rank-2 failed failed
+    rank-3 succeeded completed
+    0 succeeded [2, 0, 1]
+    rank-1 accepted working
+    rank-2 succeeded failed
+    rank-3 succeeded completed
+    80 failed [1, 1, 1]
+    rank-1 accepted working
+    rank-2 failed failed
+    rank-3 succeeded completed
+    ");
+}
+
+#[tokio::test]
+async fn a_barrier_ends_with_its_deadline_and_says_who_was_left() {
+    let agents = [EchoAgent::start(), EchoAgent::start(), EchoAgent::start()];
+    let mut world = at_work(&agents, ["slow 1000000", "ask", "done"]).await;
+    world.requests.timeout = Some(Duration::from_millis(300));
+
+    let done = world
+        .missive()
+        .barrier(&barrier("work"), &(), &mut patient())
+        .await;
+
+    insta::assert_snapshot!(barrier_story(&done.unwrap()), @r"
+    82 timed_out [1, 0, 2]
+    rank-1 accepted working
+    rank-2 waiting input_required
+    rank-3 succeeded completed
+    ");
+}
+
+#[tokio::test]
+async fn a_local_barrier_asks_nobody_and_sees_what_others_record() {
+    let agents = [EchoAgent::start(), EchoAgent::start(), EchoAgent::start()];
+    let world = at_work(&agents, ["done", "ask", "done"]).await;
+    let waits = world.missive();
+    let command = Barrier {
+        local: true,
+        interval: None,
+        ..barrier("work")
+    };
+    let mut never = patient();
+    let waiting = waits.barrier(&command, &(), &mut never);
+    let asked: Vec<usize> = agents
+        .iter()
+        .map(|agent| agent.peer().requests().len())
+        .collect();
+
+    let answering = async {
+        let mut send = Send::text(Target::Alias(alias("two")), "my name");
+        let task = agents[1].tasks()[0]["id"].as_str().unwrap().to_owned();
+        send.task = Some(missive_log::event::TaskId::new(&task).unwrap());
+        world.missive().send(&send, &mut patient()).await.unwrap();
+    };
+    let (done, ()) = tokio::join!(waiting, answering);
+
+    insta::assert_snapshot!(barrier_story(&done.unwrap()), @r"
+    0 succeeded [3, 0, 0]
+    rank-1 succeeded completed
+    rank-2 succeeded completed
+    rank-3 succeeded completed
+    ");
+    let now: Vec<usize> = agents
+        .iter()
+        .map(|agent| agent.peer().requests().len())
+        .collect();
+    assert_eq!(now, [asked[0], asked[1] + 1, asked[2]]);
+}
+
+#[tokio::test]
+async fn a_member_whose_connection_closes_in_the_middle_is_in_doubt_and_the_others_are_done() {
+    let agents = [EchoAgent::start(), EchoAgent::start()];
+    agents[0].next_send_answers(Answer::close());
+    let world = world_of(&[("one", agents[0].url()), ("two", agents[1].url())]).await;
+
+    let done = world
+        .missive()
+        .bcast(&to_team("echo hi"), &(), &mut patient())
+        .await;
+
+    insta::assert_snapshot!(story(&done.unwrap()), @r"
+    86 partial_failure [1, 0, 1]
+    rank-1 one in_doubt - sent connection_lost
+    rank-2 two succeeded - sent
+    ");
+}
