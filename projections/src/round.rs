@@ -77,6 +77,18 @@ pub enum RoundWhat {
     Reduce(Reduction),
 }
 
+impl RoundWhat {
+    /// In a word.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Bcast { .. } => "broadcast",
+            Self::Barrier { .. } => "barrier",
+            Self::Gather { .. } => "gather",
+            Self::Reduce(_) => "reduction",
+        }
+    }
+}
+
 /// A reduction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reduction {

@@ -60,6 +60,11 @@ async fn perform(
     let done = acting::concluded(&missive, output, &told, retried)?;
     output.report(&done.report).await?;
     output.note(words(done.report.resolution));
+    for operation in &done.report.in_doubt {
+        output.note(&format!(
+            "hint: `missive retry {operation}` asks what became of a message that had left"
+        ));
+    }
     if done.report.message_id.is_some() {
         let agent = done.report.agent.as_deref().unwrap_or_default();
         remark(output, agent, &done.report.answer, done.exit);
@@ -76,6 +81,7 @@ fn words(resolution: Resolution) -> &'static str {
             "the operation is over: this is what was recorded, and nobody was asked"
         }
         Resolution::Repeated => "the request was repeated, and answered",
+        Resolution::Abandoned => "its process died: it is closed, and nobody carries it on",
     }
 }
 

@@ -15,6 +15,7 @@ pub mod push;
 mod recorded;
 mod resend;
 pub mod retry;
+pub mod round;
 mod search;
 pub mod send;
 pub(crate) mod stored;

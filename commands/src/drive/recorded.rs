@@ -87,6 +87,7 @@ impl<L: Log> Missive<L> {
             operation_id: operation.to_string(),
             resolution: Resolution::Recorded,
             agent: asked.links.agent.as_ref().map(ToString::to_string),
+            in_doubt: Vec::new(),
             message_id: sent.as_ref().map(|(_, facts)| facts.message.to_string()),
             answer: reading.as_ref().map(AnswerReport::of).unwrap_or_default(),
             sequence: end.seq.0,
@@ -117,6 +118,7 @@ impl<L: Log> Missive<L> {
             resolution: Resolution::Recorded,
             agent: links.agent.as_ref().map(ToString::to_string),
             message_id,
+            in_doubt: Vec::new(),
             answer,
             sequence: end.seq.0,
         };

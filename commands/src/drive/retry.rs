@@ -77,6 +77,9 @@ impl<L: Log> Missive<L> {
         command: &Retry,
         interrupt: &mut Interrupt,
     ) -> Result<Done<RetryReport>, CommandError> {
+        if let Some(closed) = self.retry_round(&command.operation).await? {
+            return Ok(closed);
+        }
         let mut case = match self.case(&command.operation).await {
             Ok(case) => case,
             Err(CommandError::Refused(Refusal::Finished { operation })) => {
@@ -114,13 +117,14 @@ impl<L: Log> Missive<L> {
         let state = reading.as_ref().and_then(state_of);
         let exit = match resolution {
             Resolution::Found | Resolution::Resent => outcome_code(state),
-            Resolution::Repeated | Resolution::Recorded => Exit::Done,
+            Resolution::Repeated | Resolution::Recorded | Resolution::Abandoned => Exit::Done,
         };
         let report = RetryReport {
             operation_id: command.operation.to_string(),
             resolution,
             agent: Some(name_of(&case.peer)),
             message_id: message.map(|id| id.to_string()),
+            in_doubt: Vec::new(),
             answer: reading.as_ref().map(AnswerReport::of).unwrap_or_default(),
             sequence: case.course.newest.0,
         };

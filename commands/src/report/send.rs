@@ -143,6 +143,9 @@ pub struct RetryReport {
     /// The message whose fate was not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message_id: Option<String>,
+    /// Of a round that was closed: the operations whose messages had left and were not answered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub in_doubt: Vec<String>,
     /// What the task, or the answer to the repeated message, says.
     #[serde(flatten)]
     pub answer: AnswerReport,
@@ -162,6 +165,8 @@ pub enum Resolution {
     Repeated,
     /// Nothing was open: this is what the log says, and nobody was asked.
     Recorded,
+    /// A round whose process died was closed.
+    Abandoned,
 }
 
 impl AnswerReport {

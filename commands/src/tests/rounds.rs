@@ -5,7 +5,7 @@ use std::time::Duration;
 use missive_fixtures::{Answer, EchoAgent, Gate, Setup, refused_url};
 use missive_log::event::facts::{Execution, FailurePolicy, TaskState};
 use missive_log::event::kind::{GroupCreated, GroupMemberAdded};
-use missive_log::event::{EventKind, GroupName, Rank, Subject};
+use missive_log::event::{EventKind, GroupName, OperationId, Rank, Subject};
 use missive_projections::Views;
 
 use super::{World, alias, patient};
@@ -14,7 +14,8 @@ use crate::collect::bcast::{Bcast, BcastEnd};
 use crate::decide::agent_add::AgentAdd;
 use crate::decide::agent_remove::AgentRemove;
 use crate::decide::{Decision, Moment, Undecided};
-use crate::{Done, Interrupt, Send, Target};
+use crate::report::send::Resolution;
+use crate::{Done, Exit, Interrupt, Retry, Send, Target};
 
 pub(super) fn team() -> GroupName {
     GroupName::new("team").unwrap()
@@ -494,4 +495,49 @@ async fn a_member_whose_connection_closes_in_the_middle_is_in_doubt_and_the_othe
     rank-1 one in_doubt - sent connection_lost
     rank-2 two succeeded - sent
     ");
+}
+
+#[tokio::test]
+async fn a_round_whose_process_died_is_closed_by_retry_which_names_what_had_left() {
+    let agents = [EchoAgent::start(), EchoAgent::start()];
+    let gate = Gate::new("held");
+    agents[1].next_send_waits(&gate);
+    let world = world_of(&[("one", agents[0].url()), ("two", agents[1].url())]).await;
+    let dies = world.missive();
+    let arrived = gate.clone();
+    let hi = Bcast {
+        execution: Execution::Sequential,
+        ..to_team("echo hi")
+    };
+    let mut never = patient();
+    tokio::select! {
+        _ = dies.bcast(&hi, &(), &mut never) => unreachable!(),
+        _ = tokio::task::spawn_blocking(move || arrived.wait_arrived()) => {}
+    }
+    let round = world.newest().open_rounds().unwrap().remove(0);
+    let retry = Retry {
+        operation: round.operation.clone(),
+        resend: false,
+    };
+    let lives = world.missive();
+    let running = lives.retry(&retry, &mut patient()).await;
+    assert_eq!(running.unwrap_err().detail(), Some("still_running"));
+    drop(dies);
+
+    let closed = lives.retry(&retry, &mut patient()).await.unwrap();
+    let again = lives.retry(&retry, &mut patient()).await;
+
+    let report = closed.report;
+    assert_eq!((closed.exit, report.in_doubt.len()), (Exit::Unknown, 1));
+    assert_eq!(report.resolution, Resolution::Abandoned);
+    assert_eq!(again.unwrap_err().detail(), Some("finished"));
+    assert!(world.newest().open_rounds().unwrap().is_empty());
+    assert_eq!(world.newest().verify().unwrap().difference, None);
+    gate.open();
+    let message = Retry {
+        operation: OperationId::new(&report.in_doubt[0]).unwrap(),
+        resend: true,
+    };
+    let resolved = lives.retry(&message, &mut patient()).await.unwrap();
+    assert_eq!(resolved.report.agent.as_deref(), Some("two"));
 }

@@ -8,8 +8,10 @@ use crate::failure::Failure;
 use crate::open::{Session, failure};
 use crate::render::Output;
 use missive_commands::Exit;
+use missive_commands::drive::round::is_abandoned;
 use missive_log::backend::instance::Instance;
-use missive_projections::{Views, ViewsError};
+use missive_log::event::GroupName;
+use missive_projections::{Round, Views, ViewsError};
 use serde_json::json;
 
 pub(super) async fn checks(
@@ -92,6 +94,27 @@ fn state(command: &Doctor, views: &Views) -> Result<Vec<Check>, ViewsError> {
     Ok(vec![Check::passed("views", summary)])
 }
 
+/// Rounds that began and never ended, and whose process is gone.
+fn rounds(session: &Session, views: &Views) -> Result<Vec<Check>, ViewsError> {
+    let run = session.run_folder();
+    let open = views.open_rounds()?.into_iter();
+    let check = |round: Round| {
+        let of = round.group.as_ref().map_or("a group", GroupName::as_str);
+        let what = round.what.name();
+        let summary = format!(
+            "a {what} of {of} began at {} and never ended: the process ended",
+            round.begun_at
+        );
+        let hint = format!("missive retry {}", round.operation);
+        Check::warned("operations", summary, hint).with(json!({
+            "operation_id": round.operation,
+            "sequence": round.begun,
+        }))
+    };
+    let abandoned = open.filter(|round| is_abandoned(round, &run));
+    Ok(abandoned.map(check).collect())
+}
+
 fn operations(session: &Session, views: &Views) -> Result<Vec<Check>, ViewsError> {
     let run = session.run_folder();
     let (mut doubtful, mut under_way) = (Vec::new(), 0_u64);
@@ -102,7 +125,8 @@ fn operations(session: &Session, views: &Views) -> Result<Vec<Check>, ViewsError
             doubtful.push(open);
         }
     }
-    if doubtful.is_empty() {
+    let rounds = rounds(session, views)?;
+    if doubtful.is_empty() && rounds.is_empty() {
         let summary = match under_way {
             0 => "none in doubt".to_owned(),
             under_way => format!("none in doubt, {under_way} under way"),
@@ -130,5 +154,8 @@ fn operations(session: &Session, views: &Views) -> Result<Vec<Check>, ViewsError
             "attempt": open.attempt,
         }))
     };
-    Ok(doubtful.into_iter().map(check).collect())
+    Ok(rounds
+        .into_iter()
+        .chain(doubtful.into_iter().map(check))
+        .collect())
 }

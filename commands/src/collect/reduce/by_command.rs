@@ -1,6 +1,5 @@
 //! A reduction that a command makes of a prompt.
 
-
 use missive_log::Log;
 use missive_log::event::facts::ReduceFailure;
 
