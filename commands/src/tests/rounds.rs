@@ -391,8 +391,8 @@ async fn a_quorum_that_cannot_be_reached_ends_the_barrier_at_once() {
         (Some(4), vec![]),
     ] {
         let command = Barrier {
-            required,
             states,
+            required,
             ..barrier("work")
         };
         let done = world.missive().barrier(&command, &(), &mut patient()).await;
