@@ -309,6 +309,7 @@ async fn a_command_gets_the_prompt_and_what_it_prints_is_the_reduction() {
     let proof = prove(
         talk.world.missive().log(),
         &views,
+        &views,
         &talk.world.config,
         &report.operation,
     )
@@ -369,6 +370,7 @@ async fn an_agent_reduces_in_the_same_context_and_is_part_of_the_record() {
     let proof = prove(
         talk_of.world.missive().log(),
         &views,
+        &views,
         &talk_of.world.config,
         &report.operation,
     )
@@ -399,6 +401,7 @@ async fn a_proof_names_what_went_in_and_says_who_has_said_something_else_since()
         let views = talk_of.world.newest();
         let proof = prove(
             missive.log(),
+            &views,
             &views,
             &talk_of.world.config,
             &report.operation,
@@ -471,6 +474,7 @@ async fn nothing_is_made_of_nothing_and_nothing_is_recorded() {
     let no_proof = prove(
         talk.world.missive().log(),
         &views,
+        &views,
         &talk.world.config,
         &missing,
     )
@@ -520,6 +524,7 @@ async fn the_sources_of_a_large_group_stand_in_several_facts_of_one_append() {
     let views = world.newest();
     let proof = prove(
         world.missive().log(),
+        &views,
         &views,
         &world.config,
         &report.operation,

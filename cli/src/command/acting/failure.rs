@@ -178,22 +178,15 @@ impl<'a> Told<'a> {
             ),
             Refusal::NoCredentials => CREDENTIALS.to_owned(),
             Refusal::RequestTooLarge { .. } => TOO_LARGE.to_owned(),
-            Refusal::NoOperation { in_doubt, .. } => match in_doubt.first() {
-                Some(first) => format!("in doubt is {first}; `missive doctor` lists all"),
-                None => "`missive doctor` lists what is in doubt".to_owned(),
-            },
-            Refusal::Finished { operation } => {
-                format!("`missive events list --operation {operation}` shows how it ended")
-            }
             Refusal::NothingToReanchor => "`missive events verify` looks for one".to_owned(),
-            Refusal::StillRunning { .. } => {
-                "wait until that process ends, or end it and run the command again".to_owned()
-            }
             Refusal::Redacted { message_id, .. } => format!(
                 "type it again with `missive send {} --message-id {} ...`",
                 self.agent(),
                 word(message_id)
             ),
+            Refusal::NoOperation { .. }
+            | Refusal::Finished { .. }
+            | Refusal::StillRunning { .. } => return about_operation(refusal),
             Refusal::NoGroup { .. }
             | Refusal::EmptyGroup { .. }
             | Refusal::NoSuchRank { .. }
@@ -262,6 +255,23 @@ impl<'a> Told<'a> {
 }
 
 /// What can be done where a task, or a part of one, is not what was meant.
+/// What to do where an operation cannot be looked after.
+fn about_operation(refusal: &Refusal) -> Option<String> {
+    if let Refusal::NoOperation { in_doubt, .. } = refusal {
+        return Some(match in_doubt.first() {
+            Some(first) => format!("in doubt is {first}; `missive doctor` lists all"),
+            None => "`missive doctor` lists what is in doubt".to_owned(),
+        });
+    }
+    if let Refusal::Finished { operation } = refusal {
+        return Some(format!(
+            "`missive events list --operation {operation}` shows how it ended"
+        ));
+    }
+    matches!(refusal, Refusal::StillRunning { .. })
+        .then(|| "wait until that process ends, or end it and run the command again".to_owned())
+}
+
 fn about_task(refusal: &Refusal) -> Option<String> {
     if let Refusal::NoTask { task, known, .. } = refusal {
         let known: Vec<&str> = known.iter().map(String::as_str).collect();

@@ -44,7 +44,10 @@ async fn perform(
     let context = context.map_err(|error| told.failure(error))?.context;
     let shown = if let Some(folder) = &arguments.output_dir {
         // Files are planned and then written: both from views that stand still.
-        let views = still(session, &context)?;
+        let views = match setting.globals.at {
+            Some(_) => missive.views(),
+            None => still(&missive.views(), session, &context)?,
+        };
         let roster = roster(&views, &setting.config, &arguments.group);
         let roster = roster.map_err(|error| told.failure(error.into()))?;
         let gathered = gather(missive.log(), &views, roster, &context).await;

@@ -9,13 +9,12 @@ pub(super) mod reduce;
 mod shown;
 
 use super::acting::{self, OnLog, Told};
-use super::{Setting, no_log};
+use super::{Setting, moment, no_log};
 use crate::failure::Failure;
 use crate::open::Session;
 use missive_commands::collect::roster;
 use missive_log::event::{Alias, ContextId, GroupName};
-use missive_projections::{Records, Scope, Views};
-use std::sync::Arc;
+use missive_projections::{Scope, Views};
 
 /// The log that is there: a group is in one, or nowhere.
 async fn session(setting: &Setting<'_>) -> Result<Session, Failure> {
@@ -39,12 +38,11 @@ fn for_members(
     acting::for_requests_to(setting, session, &aliases)
 }
 
-/// Views of a context that stand still, at the newest place.
-fn still(session: &Session, context: &ContextId) -> Result<Views, Failure> {
+/// Views of a context that stand still, at the place where these stand now.
+fn still(views: &Views, session: &Session, context: &ContextId) -> Result<Views, Failure> {
     let broken = |error| session.views_failure(&error);
-    let views = session.views().map_err(broken)?;
     let place = views.status().map_err(broken)?.position;
-    let records = Records::of(Arc::clone(session.log()));
+    let records = moment::records(session);
     let scope = Scope::Context(context.clone());
     views
         .at(place, &scope, &records, &mut |_| {})

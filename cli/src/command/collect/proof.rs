@@ -10,6 +10,7 @@ use crate::open::Session;
 use crate::render::{Kind, Output, Page, Report};
 use missive_commands::Exit;
 use missive_commands::collect::reduce::{Proof, SourceState, prove};
+use missive_log::event::Seq;
 use missive_log::event::facts::{ReduceFailure, RoundStatus};
 use missive_projections::{Scope, Views};
 use serde::Serialize;
@@ -32,12 +33,12 @@ async fn perform(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     warn_of_fault(session, output);
-    let (views, said) = looked(arguments, setting, session, output)?;
+    let (views, said, as_of) = looked(arguments, setting, session, output)?;
     moment::tell(setting, session, output).await;
     let log = &**session.log();
     let proof = prove(log, &views, &said, &setting.config, &arguments.id).await;
     let proof = proof.map_err(|error| Told::of(setting).failure(error))?;
-    let shown = Shown::of(proof);
+    let shown = Shown::of(proof, as_of);
     output.report(&shown).await?;
     if shown.missing > 0 {
         output.warn("a source is not what the reduction was made of any more: the log was damaged");
@@ -53,11 +54,11 @@ fn looked(
     setting: &Setting<'_>,
     session: &Session,
     output: &Output,
-) -> Result<(Views, Views), Failure> {
+) -> Result<(Views, Views, Seq), Failure> {
     let scope = Scope::Round(arguments.id.clone());
-    let (views, _) = moment::look(setting, session, &scope, output)?;
+    let (views, as_of) = moment::look(setting, session, &scope, output)?;
     if setting.globals.at.is_none() {
-        return Ok((views.clone(), views));
+        return Ok((views.clone(), views, as_of));
     }
     let round = views.round(&arguments.id);
     let round = round.map_err(|error| session.views_failure(&error))?;
@@ -65,7 +66,7 @@ fn looked(
         Some(context) => moment::look(setting, session, &Scope::Context(context), output)?.0,
         None => views.clone(),
     };
-    Ok((views, said))
+    Ok((views, said, as_of))
 }
 
 /// `reduce_show`.
@@ -83,6 +84,8 @@ struct Shown {
     position: u64,
     strategy: &'static str,
     method: &'static str,
+    /// The place of the views that `now` and `changed_since` tell of.
+    as_of: u64,
     begun_at: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at: Option<String>,
@@ -103,7 +106,7 @@ struct Shown {
 }
 
 impl Shown {
-    fn of(proof: Proof) -> Self {
+    fn of(proof: Proof, as_of: Seq) -> Self {
         let (round, made) = (proof.round, proof.reduction);
         let sources = proof.sources.iter();
         let states = sources.clone().flat_map(|source| &source.payloads);
@@ -116,6 +119,7 @@ impl Shown {
             position: round.position.0,
             strategy: made.strategy.as_str(),
             method: made.method.as_str(),
+            as_of: as_of.0,
             begun_at: round.begun_at.to_string(),
             ended_at: round.ended_at.map(|at| at.to_string()),
             sequence: round.ended.map(|seq| seq.0),
@@ -156,7 +160,7 @@ impl Report for Shown {
                 "made by",
                 self.reducer_agent.as_deref().unwrap_or(self.method),
             ),
-            ("as of event", &self.position.to_string()),
+            ("made of event", &self.position.to_string()),
             ("begun", &self.begun_at),
             ("ended", self.ended_at.as_deref().unwrap_or_default()),
         ]);
