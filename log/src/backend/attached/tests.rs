@@ -164,7 +164,9 @@ async fn a_host_of_another_protocol_is_named() {
     let listener = UnixListener::bind(folder.path().join("socket")).unwrap();
     tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.unwrap();
-        stream.write_all(b"missive\0\0\0\0\x03").await.unwrap();
+        let other = (frame::PROTOCOL + 1).to_be_bytes();
+        let hello = [b"missive\0".as_slice(), &other].concat();
+        stream.write_all(&hello).await.unwrap();
     });
 
     let refused = attach(&folder, &Agreement::of_this_build(String::new()), None)
@@ -178,7 +180,8 @@ async fn a_host_of_another_protocol_is_named() {
     assert_eq!(
         refused.to_string(),
         format!(
-            "the log is hosted by process {pid}, and the versions of the socket differ: 3 there, {} here",
+            "the log is hosted by process {pid}, and the versions of the socket differ: {} there, {} here",
+            frame::PROTOCOL + 1,
             frame::PROTOCOL
         )
     );
