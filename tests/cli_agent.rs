@@ -373,6 +373,21 @@ fn the_doctor_says_which_agents_take_connections_and_asks_none_of_them() {
     world.missive(["agent", "add", "py", &there]);
     world.missive(["agent", "add", "gone", &missive_fixtures::refused_url()]);
     world.missive(["send", "py", "echo hi"]);
+    // The first interface of this card is not the one that is spoken to.
+    let chosen = ScriptedPeer::start();
+    let mut interfaces = chosen.interfaces(&["HTTP+JSON", "JSONRPC"]);
+    interfaces[0]["url"] = json!(missive_fixtures::refused_url());
+    chosen.card(&json!({"supportedInterfaces": interfaces}));
+    let url = chosen.url();
+    world.missive([
+        "agent",
+        "add",
+        "rpc",
+        &url,
+        "--binding-preference",
+        "json-rpc",
+    ]);
+    world.missive(["agent", "refresh", "rpc"]);
     let asked = agent.peer().requests().len();
     let before = world.missive(["log", "head"]).stdout;
 
@@ -390,6 +405,8 @@ fn the_doctor_says_which_agents_take_connections_and_asks_none_of_them() {
                          hint: missive agent inspect gone --refresh
     pass  agent py       its card is 0 s old, fresh, came in 1 ms
     pass  endpoint py    http://127.0.0.1:[PORT]/rest takes connections
+    pass  agent rpc      its card is 0 s old, fresh, came in 1 ms
+    pass  endpoint rpc   http://127.0.0.1:[PORT]/rpc takes connections
     pass  operations     none in doubt
     ");
     assert_eq!(agent.peer().requests().len(), asked);

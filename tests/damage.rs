@@ -204,7 +204,7 @@ fn a_log_that_lost_its_end_warns_refuses_and_goes_on_when_it_is_told_to() {
     pass  views          [N] views at event 9
     warn  agent ada      its card is 29 min old, asked for again on next use, came in 1 ms, with a defect: not an Agent Card: the JSON from http://ada.test/.well-known/agent-card.json has no supportedInterfaces
                          hint: missive agent inspect ada
-    warn  endpoint ada   http://ada.test/v1 cannot be reached: [WHY]
+    warn  endpoint ada   http://ada.test cannot be reached: [WHY]
                          hint: missive agent inspect ada --refresh
     warn  operations     a message to ada at 2026-12-01T09:00:00.007000Z is in doubt: connection_lost
                          hint: missive retry op-2

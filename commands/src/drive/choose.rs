@@ -12,7 +12,7 @@ use super::stored::is_redacted;
 use crate::effect::fetch::FetchError;
 use crate::failure::{CommandError, Failure};
 use crate::interrupt::Interrupt;
-use crate::peer::Peer;
+use crate::peer::{Peer, Target};
 use crate::refusal::Refusal;
 use crate::run::Missive;
 use crate::wire::card::missing_extensions;
@@ -61,6 +61,24 @@ impl<L: Log> Missive<L> {
             version,
             allow_any_host: false,
         })
+    }
+
+    /// Where a message to this agent would go as far as is known without asking: the interface that a call
+    /// would choose; the agent's own address, where its card is asked for first, if no card is known.
+    ///
+    /// # Errors
+    /// There is no such agent, nothing that it offers can be spoken to, or the log cannot be read.
+    pub async fn destination(&self, target: &Target) -> Result<Url, CommandError> {
+        let peer = self.peer(target)?;
+        let wishes = self.wishes(&peer, None)?;
+        let card = self.known_card(&peer).await?;
+        if card.is_none() && wishes.overrides.is_empty() {
+            return Ok(peer.base);
+        }
+        let entry = card.as_ref().map(|loaded| (&loaded.card, &loaded.from));
+        let negotiated =
+            choose(&peer.base, entry, &wishes).map_err(|why| self.no_interface(why))?;
+        Ok(Url::parse(&negotiated.choice.url).unwrap_or(peer.base))
     }
 
     /// Chooses, and checks that the agent's required extensions would be declared (C029).

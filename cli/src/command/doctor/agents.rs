@@ -1,17 +1,18 @@
 //! What is known of each agent, and whether anybody listens where it is spoken to.
 //!
-//! What is known is what was recorded last. Beside it one connection is opened to each interface and
-//! closed again, with nothing sent: no agent is asked anything, and nothing has to be recorded.
+//! What is known is what was recorded last. Beside it one connection is opened to the interface that a
+//! message would go to, and closed again, with nothing sent: no agent is asked anything, and nothing has to be recorded.
 
 use super::super::Setting;
+use super::super::acting::{self, OnLog};
 use super::Check;
+use crate::failure::Failure;
 use crate::open::Session;
 use missive_commands::effect::knock::{Silence, knock};
-use missive_commands::peer::{Peer, resolve};
 use missive_commands::{Target, card_defects};
 use missive_log::Log as _;
-use missive_log::event::facts::{Binding, CardPath, SignatureOutcome};
-use missive_log::event::{Alias, Event, EventKind, Seq};
+use missive_log::event::facts::{CardPath, SignatureOutcome};
+use missive_log::event::{Alias, Event, Seq};
 use missive_projections::{Card, Filter, KindPattern, Views, ViewsError};
 use serde_json::json;
 use std::time::Duration;
@@ -21,17 +22,17 @@ use url::Url;
 const EACH: Duration = Duration::from_secs(3);
 /// How long all of them may take, unless `--timeout` says so.
 const ALL: Duration = Duration::from_secs(15);
-/// How many interfaces of one agent are looked at.
-const INTERFACES_MAX: usize = 8;
 
 /// Two checks of each agent: its card, and its endpoint.
 pub(super) async fn checks(
     setting: &Setting<'_>,
     session: &Session,
     views: &Views,
-) -> Result<Vec<Check>, ViewsError> {
+) -> Result<Vec<Check>, Failure> {
+    let broken = |error| session.views_failure(&error);
     let mut known: Vec<Alias> = views
-        .agents()?
+        .agents()
+        .map_err(broken)?
         .into_iter()
         .map(|agent| agent.alias)
         .collect();
@@ -39,16 +40,12 @@ pub(super) async fn checks(
     known.extend(configured.filter_map(|name| Alias::new(name).ok()));
     known.sort();
     known.dedup();
+    let missive = acting::for_records(setting, session)?;
     let (mut cards, mut doors) = (Vec::new(), Vec::new());
     for alias in &known {
-        let card = views.card(alias)?.unwrap_or_default();
-        let target = Target::Alias(alias.clone());
-        let took = took(session, views, alias, &card).await?;
-        doors.push(match resolve(views, &setting.config, &target) {
-            Ok(peer) => interfaces(session, &peer, &card).await,
-            // Configured with an address that nothing can be sent to.
-            Err(_) => Vec::new(),
-        });
+        let card = views.card(alias).map_err(broken)?.unwrap_or_default();
+        let took = took(session, views, alias, &card).await.map_err(broken)?;
+        doors.push(destination(&missive, alias).await);
         let defects = defects(session, &card).await;
         cards.push(of_card(
             alias.as_str(),
@@ -59,85 +56,48 @@ pub(super) async fn checks(
         ));
     }
     let all = setting.globals.timeout.unwrap_or(ALL);
-    let urls = doors.concat();
+    let urls: Vec<Url> = doors.iter().flatten().cloned().collect();
     let mut heard = knock(&urls, EACH.min(all), all).await.into_iter();
     let mut checks = Vec::with_capacity(2 * known.len());
-    for ((alias, card), urls) in known.iter().zip(cards).zip(doors) {
+    for ((alias, card), door) in known.iter().zip(cards).zip(doors) {
         checks.push(card);
-        let heard: Vec<_> = urls.into_iter().zip(heard.by_ref()).collect();
-        checks.push(of_endpoint(alias.as_str(), &heard));
+        checks.push(match door {
+            Ok(url) => {
+                let heard = heard.next().unwrap_or(Err(Silence::NotTried));
+                of_endpoint(alias.as_str(), &url, &heard)
+            }
+            Err(why) => Check::warned(
+                format!("endpoint {alias}"),
+                format!("no message can go there: {why}"),
+                format!("missive agent inspect {alias}"),
+            )
+            .with(json!({"reachable": []})),
+        });
     }
     Ok(checks)
 }
 
-/// Where messages to an agent may go, without queries, which may hold secrets: what the user registered, else
-/// what its card says, else its address.
-async fn interfaces(session: &Session, peer: &Peer, card: &Card) -> Vec<Url> {
-    let mut urls: Vec<Url> = Vec::new();
-    let spoken = |binding: Binding| binding != Binding::Grpc;
-    if peer.interfaces.is_empty() {
-        let body = card
-            .body
-            .as_ref()
-            .filter(|body| body.base.as_ref() == Some(&peer.url));
-        let fetched: Vec<_> = body.iter().map(|body| body.source.seq).collect();
-        // A card that cannot be read is the business of the log's own checks.
-        for record in session.log().pick(&fetched).await.unwrap_or_default() {
-            if let Ok(event) = record.decode()
-                && let EventKind::CardFetched(facts) = event.kind
-            {
-                let entries = facts.card.map(|card| card.interfaces).unwrap_or_default();
-                let entries = entries.iter().filter(|entry| spoken(entry.binding));
-                urls.extend(entries.filter_map(|entry| Url::parse(entry.url.as_str()).ok()));
-            }
-        }
-    } else {
-        urls.extend(peer.interfaces.iter().map(|(_, url)| url.clone()));
-    }
-    if urls.is_empty() {
-        urls.push(peer.base.clone());
-    }
-    // One connection a place, whatever the paths are.
-    let mut places = Vec::new();
-    urls.retain(|url| {
-        let place = (
-            url.host_str().map(str::to_owned),
-            url.port_or_known_default(),
-        );
-        let is_new = !places.contains(&place);
-        places.push(place);
-        is_new
-    });
-    urls.truncate(INTERFACES_MAX);
-    for url in &mut urls {
-        url.set_query(None);
-        url.set_fragment(None);
-    }
-    urls
+/// Where a message to an agent would go, without a query, which may hold a secret; in words why nowhere.
+async fn destination(missive: &OnLog, alias: &Alias) -> Result<Url, String> {
+    let target = Target::Alias(alias.clone());
+    let found = missive.destination(&target).await;
+    let mut url = found.map_err(|error| error.to_string())?;
+    url.set_query(None);
+    url.set_fragment(None);
+    Ok(url)
 }
 
-fn of_endpoint(alias: &str, heard: &[(Url, Result<(), Silence>)]) -> Check {
+fn of_endpoint(alias: &str, url: &Url, heard: &Result<(), Silence>) -> Check {
     let id = format!("endpoint {alias}");
-    let shown = |url: &Url| url.as_str().trim_end_matches('/').to_owned();
-    let mut silent = heard
-        .iter()
-        .filter_map(|(url, heard)| Some((url, heard.as_ref().err()?)));
-    let data = json!({"reachable": heard.iter().map(|(url, heard)| {
-        json!({"url": url.as_str(), "connects": heard.is_ok()})
-    }).collect::<Vec<_>>()});
-    let check = if let Some((url, why)) = silent.next() {
-        let summary = format!("{} cannot be reached: {why}", shown(url));
-        Check::warned(
+    let shown = url.as_str().trim_end_matches('/');
+    let data = json!({"reachable": [{"url": url.as_str(), "connects": heard.is_ok()}]});
+    let check = match heard {
+        Ok(()) => Check::passed(id, format!("{shown} takes connections")),
+        Err(why) => Check::warned(
             id,
-            summary,
+            format!("{shown} cannot be reached: {why}"),
             format!("missive agent inspect {alias} --refresh"),
-        )
-    } else if heard.is_empty() {
-        let summary = "its address in the configuration cannot be used";
-        Check::warned(id, summary, format!("missive agent show {alias}"))
-    } else {
-        let urls: Vec<String> = heard.iter().map(|(url, _)| shown(url)).collect();
-        Check::passed(id, format!("{} takes connections", urls.join(", ")))
+        ),
     };
     check.with(data)
 }

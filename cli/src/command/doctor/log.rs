@@ -67,10 +67,10 @@ async fn of_views(
         Err(error) => vec![Check::failed(id, &session.views_failure(&error))],
     };
     let mut checks = told("views", state(command, views));
-    checks.extend(told(
-        "agents",
-        agents::checks(setting, session, views).await,
-    ));
+    checks.extend(match agents::checks(setting, session, views).await {
+        Ok(checks) => checks,
+        Err(failure) => vec![Check::failed("agents", &failure)],
+    });
     checks.extend(told("operations", operations(session, views)));
     checks
 }
