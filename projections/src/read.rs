@@ -23,12 +23,13 @@ use crate::task::Task;
 use crate::verify::Comparison;
 use missive_log::Subject;
 use missive_log::event::facts::ContextName;
-use missive_log::event::{Alias, ArtifactId, ContextId, MessageId, OperationId, Seq, TaskId};
+use missive_log::event::{Alias, ArtifactId, ContextId, MessageId, OperationId, Seq};
 use serde::de::DeserializeOwned;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 mod rounds;
+mod tasks;
 
 /// The most rows that one list gives: longer lists are asked for by narrower questions.
 pub const LIST_MAX: usize = 100_000;
@@ -38,6 +39,9 @@ const PAST: ViewsError = ViewsError::OutOfScope { table: Table::Meta };
 
 /// How many rows of a long list are in memory at a time.
 const PAGE_ROWS: usize = 1_024;
+
+/// Sees the key and the value of a row, and says whether it wants another one.
+type Visit<'v> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>, ViewsError> + 'v;
 
 /// Every view, as of at least one place.
 #[derive(Clone, Debug)]
@@ -141,61 +145,6 @@ impl Views {
             agents.into_iter().map(|a| a.alias),
             limit,
         ))
-    }
-
-    /// The task with this id that was heard of last, of this agent if one is named.
-    pub fn task(&self, task: &TaskId, agent: Option<&Alias>) -> Result<Option<Task>, ViewsError> {
-        let mut tasks = self.tasks_named(task)?;
-        if let Some(alias) = agent {
-            let name = alias.as_str().as_bytes();
-            let registered = self.with(|rows| rows.get(Table::Identities, name))?;
-            // What it did before it was registered is its own as well.
-            let seed = [&Seq::ZERO.to_key(), name].concat();
-            tasks.retain(|task| {
-                task.identity == seed || registered.as_ref() == Some(&task.identity)
-            });
-        }
-        Ok(tasks.into_iter().max_by_key(|task| task.last))
-    }
-
-    /// What the agent of a task is called now; as it was called then if it is no longer registered.
-    pub fn agent_of(&self, task: &Task) -> Result<Option<Alias>, ViewsError> {
-        let of_task = |agent: &Agent| task.identity == agent.added.to_key();
-        let present = self.agents()?.into_iter().find(of_task);
-        Ok(present
-            .map(|agent| agent.alias)
-            .or_else(|| task.agent.clone()))
-    }
-
-    /// Every task with this id: agents choose ids, so there may be several.
-    pub fn tasks_named(&self, task: &TaskId) -> Result<Vec<Task>, ViewsError> {
-        let prefix = key_of(&[task.as_str().as_bytes()], &[]);
-        self.list(Table::Tasks, &KeyRange::prefix(&prefix))
-    }
-
-    /// Every task, in the order of ids, at most [`LIST_MAX`] of them.
-    pub fn tasks(&self) -> Result<Vec<Task>, ViewsError> {
-        self.list(Table::Tasks, &KeyRange::all())
-    }
-
-    /// Every task, however many, one after the other, until `visit` breaks.
-    pub fn each_task(
-        &self,
-        visit: &mut dyn FnMut(Task) -> ControlFlow<()>,
-    ) -> Result<(), ViewsError> {
-        self.each(Table::Tasks, visit)
-    }
-
-    /// The tasks that were seen in a context, oldest first.
-    pub fn tasks_in(&self, context: &ContextId) -> Result<Vec<Task>, ViewsError> {
-        let prefix = key_of(&[context.as_str().as_bytes()], &[]);
-        let keys = self.keys_after(Table::ContextTasks, &prefix)?;
-        let mut tasks: Vec<Task> = Vec::new();
-        for key in keys {
-            tasks.extend(self.fetch::<Task>(Table::Tasks, &key)?);
-        }
-        tasks.sort_by_key(|task| task.first);
-        Ok(tasks)
     }
 
     /// The artifacts of a task, in the order of the raw tasks that hold them.
@@ -463,18 +412,17 @@ impl Views {
         })
     }
 
-    /// Goes through a table, one page of it in memory at a time.
-    fn each<T: DeserializeOwned>(
+    /// Goes through a range of a table, one page of it in memory at a time.
+    fn each(
         &self,
         table: Table,
-        visit: &mut dyn FnMut(T) -> ControlFlow<()>,
+        mut range: KeyRange,
+        visit: &mut Visit<'_>,
     ) -> Result<(), ViewsError> {
-        let mut range = KeyRange::all();
         loop {
             let page = self.with(|rows| rows.scan(table, &range, Order::Forward, PAGE_ROWS))?;
-            for (_, value) in &page {
-                let row = decode_row(value).ok_or(ViewsError::Damaged { table })?;
-                if visit(row).is_break() {
+            for (key, value) in &page {
+                if visit(key, value)?.is_break() {
                     return Ok(());
                 }
             }

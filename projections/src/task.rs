@@ -7,7 +7,7 @@
 
 use crate::agent::identity;
 use crate::outbox::agent_of;
-use crate::rows::{Rows, Table, key_of, load, micros, micros_option, save};
+use crate::rows::{Bytes, Rows, Table, key_of, load, micros, micros_option, save};
 use crate::source::Source;
 use crate::view::Projection;
 use missive_log::event::facts::{ChunkFacts, StatusFacts, TaskFacts, TaskState};
@@ -62,8 +62,8 @@ pub(crate) struct Tasks;
 
 impl Projection for Tasks {
     const NAME: &'static str = "task";
-    const VERSION: u32 = 2;
-    const TABLES: &'static [Table] = &[Table::Tasks];
+    const VERSION: u32 = 3;
+    const TABLES: &'static [Table] = &[Table::Tasks, Table::AgentTasks];
 
     fn apply(rows: &mut impl Rows, event: &Event) {
         if let Some(report) = report(&event.kind) {
@@ -206,6 +206,10 @@ fn observe(rows: &mut impl Rows, event: &Event, report: Report<'_>) {
         let artifacts = u32::try_from(facts.artifacts.len()).unwrap_or(u32::MAX);
         row.artifacts = row.artifacts.max(artifacts);
         row.history = row.history.max(facts.history);
+    }
+    if fresh {
+        let key = key_of(&[&row.identity], row.task.as_str().as_bytes());
+        rows.put_new(Table::AgentTasks, &key, Bytes::empty());
     }
     save(rows, Table::Tasks, &key, &row);
 }

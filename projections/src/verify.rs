@@ -236,7 +236,8 @@ fn describe_key(table: Table, key: &[u8]) -> String {
         | Table::RoundMembers
         | Table::ReduceSources
         | Table::Outputs
-        | Table::ContextMessages => readable(key),
+        | Table::ContextMessages
+        | Table::AgentTasks => readable(key),
     }
 }
 
@@ -276,6 +277,7 @@ fn describe_value(table: Table, value: &[u8]) -> String {
         | Table::ContextNames
         | Table::ContextChildren
         | Table::ContextMessages
+        | Table::AgentTasks
         | Table::OpenRounds
         | Table::Identities => readable(value),
     }

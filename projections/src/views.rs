@@ -17,6 +17,7 @@ use crate::push::PushConfigs;
 use crate::round::Rounds;
 use crate::rows::disk::DiskStore;
 use crate::rows::fold::Fold;
+use crate::rows::keyed::mix;
 use crate::rows::pending::Cell;
 use crate::rows::postings::Blocks;
 use crate::rows::store::Store;
@@ -167,14 +168,9 @@ pub fn fingerprint() -> String {
         ReduceMethod::ALL.iter().map(|v| v.as_str()).collect(),
         ReduceFailure::ALL.iter().map(|v| v.as_str()).collect(),
     ];
-    let bytes = words
-        .iter()
-        .flatten()
-        .flat_map(|word| word.bytes().chain([0]));
-    // FNV-1a, 64 bits.
-    let sum = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
-        (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
+    let words = words.iter().flatten();
+    let bytes: Vec<u8> = words.flat_map(|word| word.bytes().chain([0])).collect();
+    let sum = mix(&bytes);
     let views: Vec<String> = names()
         .into_iter()
         .map(|view| format!("{}.{}", view.name, view.version))

@@ -110,40 +110,26 @@ fn newest(
         }
         ControlFlow::Continue(())
     };
-    match &query.context {
-        Some(context) => {
-            for task in views.tasks_in(context)? {
-                if is_of(views, &task, query.agent.as_ref())? {
-                    // It never breaks.
-                    let _: ControlFlow<()> = take(task);
-                }
+    // An address means the tasks of whoever was never registered.
+    let agent = query.agent.as_ref().map(|agent| match agent {
+        Target::Alias(alias) => Some(alias),
+        Target::Url(_) => None,
+    });
+    match (&query.context, agent) {
+        (Some(context), agent) => {
+            let tasks = match agent {
+                Some(agent) => views.tasks_in_of(context, agent)?,
+                None => views.tasks_in(context)?,
+            };
+            for task in tasks {
+                // It never breaks.
+                let _: ControlFlow<()> = take(task);
             }
         }
-        None if query.agent.is_none() => views.each_task(&mut take)?,
-        None => {
-            let mut all = Vec::new();
-            views.each_task(&mut |task| {
-                all.push(task);
-                ControlFlow::Continue(())
-            })?;
-            for task in all {
-                if is_of(views, &task, query.agent.as_ref())? {
-                    let _: ControlFlow<()> = take(task);
-                }
-            }
-        }
+        (None, Some(agent)) => views.each_task_of(agent, &mut take)?,
+        (None, None) => views.each_task(&mut take)?,
     }
     Ok(kept)
-}
-
-fn is_of(views: &Views, task: &Task, agent: Option<&Target>) -> Result<bool, CommandError> {
-    Ok(match (agent, &task.agent) {
-        (None, _) | (Some(Target::Url(_)), None) => true,
-        (Some(Target::Url(_)), Some(_)) | (Some(Target::Alias(_)), None) => false,
-        (Some(Target::Alias(wanted)), Some(alias)) => {
-            alias == wanted || views.present_alias(alias)? == *wanted
-        }
-    })
 }
 
 /// What brought the states of some tasks, by the events that did, where that is asked for.

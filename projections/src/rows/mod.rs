@@ -88,11 +88,13 @@ pub enum Table {
     Outputs = 29,
     /// Messages of a context.
     ContextMessages = 30,
+    /// Tasks of an agent.
+    AgentTasks = 31,
 }
 
 impl Table {
     /// Every table, in the order of their numbers.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 32] = [
         Self::Meta,
         Self::Postings,
         Self::Times,
@@ -124,6 +126,7 @@ impl Table {
         Self::ReduceSources,
         Self::Outputs,
         Self::ContextMessages,
+        Self::AgentTasks,
     ];
 
     /// Its name, as people see it.
@@ -160,6 +163,7 @@ impl Table {
             Self::ReduceSources => "sources of reductions",
             Self::Outputs => "outputs",
             Self::ContextMessages => "messages of contexts",
+            Self::AgentTasks => "tasks of agents",
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{Entry, Filter, Views, ViewsHost};
+use std::ops::ControlFlow;
 
 fn views(world: &World) -> Views {
     let head = world.head();
@@ -92,6 +93,49 @@ fn an_alias_that_was_renamed_may_be_registered_anew_and_shares_nothing() {
     });
     assert!(eves.as_ref().unwrap().contains(&old));
     assert!(!eves.unwrap().contains(&new));
+    let tasks_of = |agent: &str| tasks_of(&views, Some(agent));
+    assert_eq!((tasks_of("ada"), tasks_of("eve")), (vec![new], vec![old]));
+}
+
+/// Where the tasks of an agent, or of bare URLs, were last heard of.
+fn tasks_of(views: &Views, agent: Option<&str>) -> Vec<Seq> {
+    let mut found = Vec::new();
+    let agent = agent.map(alias);
+    views
+        .each_task_of(agent.as_ref(), &mut |task| {
+            found.push(task.last);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    found.sort();
+    found
+}
+
+#[test]
+fn the_tasks_of_an_agent_are_found_by_every_alias_that_is_its_own_and_nobody_elses() {
+    let mut world = World::new();
+    let report = |id: &str| updated(seen(id, TaskState::Working, None));
+    // Known by the configuration only, then registered, then renamed.
+    let before = world.append(about("ada", report("a")));
+    world.append(about("ada", added("http://one.test")));
+    let registered = world.append(about("ada", report("b")));
+    let other = world.append(about("bob", report("a")));
+    let mut bare = about("bob", report("c"));
+    (bare.links.agent, bare.subject) = (None, Subject::Task(task("c")));
+    let bare = world.append(bare);
+    world.append(about("ada", renamed("eve")));
+    let late = world.append(about("ada", report("b")));
+
+    let views = views(&world);
+
+    assert!(registered < late);
+    assert_eq!(tasks_of(&views, Some("eve")), [before, late]);
+    assert_eq!(tasks_of(&views, Some("ada")), [before, late]);
+    assert_eq!(tasks_of(&views, Some("bob")), [other]);
+    assert_eq!(tasks_of(&views, Some("cyd")), []);
+    assert_eq!(tasks_of(&views, None), [bare]);
+    let named = views.task(&task("a"), Some(&alias("eve"))).unwrap();
+    assert_eq!(named.unwrap().last, before);
 }
 
 #[test]
