@@ -247,6 +247,7 @@ impl<L: Log> Missive<L> {
             operation_id: Some(ground.course.operation.to_string()),
         };
         let mut asked_with = BTreeSet::new();
+        let mut ignores_filters = false;
         let mut page_token = listing.page_token.clone();
         loop {
             if !asked_with.insert(page_token.clone()) {
@@ -278,11 +279,11 @@ impl<L: Log> Missive<L> {
             else {
                 return Err(unusable(&ground, "it holds no list of tasks"));
             };
-            let shown = tasks
-                .iter()
-                .filter(|(task, _)| self.is_meant(listing, task));
-            let shown = shown.map(|(task, _)| listed(&ground, task));
-            report.tasks.extend(shown);
+            let all = tasks.len();
+            let meant = tasks.iter().filter(|(task, _)| is_meant(listing, task));
+            let meant: Vec<TaskView> = meant.map(|(task, _)| listed(&ground, task)).collect();
+            ignores_filters |= meant.len() < all;
+            report.tasks.extend(meant);
             tracing::info!(tasks = report.tasks.len(), "tasks listed");
             match next_page_token {
                 Some(token) if listing.all => page_token = Some(token),
@@ -292,26 +293,15 @@ impl<L: Log> Missive<L> {
                 }
             }
         }
+        if ignores_filters {
+            let what = "its list holds tasks that were not asked for; they are left out here";
+            self.note(Note::Violation(what.to_owned()));
+        }
         self.settle();
         Ok(Done {
             report,
             exit: Exit::Done,
         })
-    }
-
-    /// Whether a listed task is one that was asked for: some agents ignore filters.
-    fn is_meant(&self, listing: &TaskListing, task: &wire::facts::TaskFacts) -> bool {
-        let in_context = match (&listing.context, &task.context_id) {
-            (Some(wanted), Some(context)) => wanted.as_str() == context,
-            (Some(_) | None, None) | (None, Some(_)) => true,
-        };
-        let in_state = listing.state.is_none() || listing.state == task.state;
-        if !in_context || !in_state {
-            self.note(Note::Violation(
-                "its list holds tasks that were not asked for; they are left out here".to_owned(),
-            ));
-        }
-        in_context && in_state
     }
 
     async fn ground(
@@ -504,6 +494,15 @@ fn about(ground: &Ground, reading: Reading) -> Result<Reading, CommandError> {
         return Err(unusable(ground, "it is about another task"));
     }
     Ok(reading)
+}
+
+/// Whether a listed task is one that was asked for: some agents ignore filters.
+fn is_meant(listing: &TaskListing, task: &wire::facts::TaskFacts) -> bool {
+    let in_context = match (&listing.context, &task.context_id) {
+        (Some(wanted), Some(context)) => wanted.as_str() == context,
+        (Some(_) | None, None) | (None, Some(_)) => true,
+    };
+    in_context && (listing.state.is_none() || listing.state == task.state)
 }
 
 /// Whether nobody listens at the interface.

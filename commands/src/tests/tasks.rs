@@ -209,9 +209,11 @@ async fn a_page_token_that_leads_back_ends_the_listing() {
 }
 
 #[tokio::test]
-async fn tasks_that_were_not_asked_for_are_kept_and_not_listed() {
+async fn tasks_that_were_not_asked_for_are_kept_and_not_listed_and_told_once() {
     let (peer, world) = peer_with(&task_at("TASK_STATE_WORKING", 1)).await;
-    let tasks = json!({"tasks": [task_at("TASK_STATE_WORKING", 1)]});
+    let mut other = task_at("TASK_STATE_WORKING", 1);
+    other["id"] = json!("other");
+    let tasks = json!({"tasks": [task_at("TASK_STATE_WORKING", 1), other]});
     peer.on("GET", "/rest/tasks", Answer::json(200, &tasks));
     let missive = world.missive();
     let listing = TaskListing {
@@ -223,7 +225,7 @@ async fn tasks_that_were_not_asked_for_are_kept_and_not_listed() {
 
     assert_eq!(done.report.tasks.len(), 0);
     assert!(matches!(&missive.take_notes()[..], [Note::Violation(_)]));
-    assert_eq!(world.newest().tasks().unwrap().len(), 1);
+    assert_eq!(world.newest().tasks().unwrap().len(), 2);
 }
 
 #[tokio::test]

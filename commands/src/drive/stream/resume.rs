@@ -126,16 +126,22 @@ impl<L: Log> Missive<L> {
                 () = sleep(pause) => {}
             }
             flow.resumes += 1;
-            self.note(Note::Resumed);
             let resume = flow.resumes;
             match self.subscribe_once(flow, resume, sink, interrupt).await? {
                 Subscribed::Failed(failure) => {
                     tracing::info!(%failure, "the stream is not resumed");
+                    // The last of them is told: asking for the task may fail as well, and say less.
+                    if flow.resumes >= self.qos().stream_resumes_max {
+                        self.note(Note::NotFollowed(failure.to_string()));
+                    }
                 }
-                other @ (Subscribed::Ended(_)
-                | Subscribed::Nothing
-                | Subscribed::Cannot
-                | Subscribed::Interrupted) => return Ok(other),
+                Subscribed::Ended(ended) => {
+                    self.note(Note::Resumed);
+                    return Ok(Subscribed::Ended(ended));
+                }
+                other @ (Subscribed::Nothing | Subscribed::Cannot | Subscribed::Interrupted) => {
+                    return Ok(other);
+                }
             }
         }
         Ok(Subscribed::Cannot)
