@@ -2,6 +2,7 @@
 //! comes only from here.
 
 use super::escape;
+use unicode_width::UnicodeWidthChar as _;
 
 /// How a piece of text looks on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,8 +34,8 @@ impl Tint {
     }
 }
 
-/// The most characters of a cell in a table; `--json` has all of it.
-const CELL_CHARS_MAX: usize = 80;
+/// The most columns of a terminal that a cell of a table takes; `--json` has all of it.
+const CELL_COLUMNS_MAX: usize = 80;
 const RESET: &str = "\u{1b}[0m";
 
 /// Human output in the making. Every string that it is given may come from a stranger.
@@ -148,30 +149,60 @@ impl Page {
 /// A cell as it is shown: names are chosen by strangers, and one must not push all others off the screen.
 fn cell_of(text: &str) -> String {
     let mut shown = escape::line(text);
-    if let Some((end, _)) = shown.char_indices().nth(CELL_CHARS_MAX) {
-        let last = shown.char_indices().nth(CELL_CHARS_MAX - 1);
-        shown.truncate(last.map_or(end, |(last, _)| last));
-        shown.push('…');
+    // How far what fits beside an ellipsis goes; marks without a width stay with their letter.
+    let (mut width, mut kept) = (0, 0);
+    for (at, letter) in shown.char_indices() {
+        width += letter.width().unwrap_or_default();
+        if width < CELL_COLUMNS_MAX {
+            kept = at + letter.len_utf8();
+        } else if width > CELL_COLUMNS_MAX {
+            shown.truncate(kept);
+            shown.push('…');
+            break;
+        }
     }
     shown
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CELL_CHARS_MAX, Page, Tint};
+    use super::{CELL_COLUMNS_MAX, Page, Tint};
+    use unicode_width::UnicodeWidthStr;
 
     #[test]
-    fn a_long_cell_ends_with_an_ellipsis_and_one_that_just_fits_does_not() {
-        let mut page = Page::new(false);
-        let cells = [CELL_CHARS_MAX, CELL_CHARS_MAX + 1, 300]
-            .map(|chars| ["ä".repeat(chars), "x".to_owned()]);
+    fn a_cell_is_cut_by_its_width_with_an_ellipsis_and_one_that_just_fits_is_not() {
+        let shown = |text: &str, times: usize| {
+            let cell = super::cell_of(&text.repeat(times));
+            let cut = cell.strip_suffix('…');
+            let width = UnicodeWidthStr::width(cell.as_str());
+            (cut.unwrap_or(&cell).chars().count(), width, cut.is_some())
+        };
 
-        page.table(["name", "state"], cells);
+        let rows = [
+            shown("ä", CELL_COLUMNS_MAX),
+            shown("ä", CELL_COLUMNS_MAX + 1),
+            // Two columns each.
+            shown("天", CELL_COLUMNS_MAX / 2),
+            shown("天", CELL_COLUMNS_MAX / 2 + 1),
+            shown("天", 300),
+            // A letter and a mark above it.
+            shown("a\u{301}", CELL_COLUMNS_MAX),
+            shown("a\u{301}", CELL_COLUMNS_MAX + 1),
+        ];
 
-        let text = page.into_text();
-        let widths: Vec<usize> = text.lines().map(|line| line.chars().count()).collect();
-        assert_eq!(widths[1..], [CELL_CHARS_MAX + 3; 3]);
-        assert_eq!(text.matches('…').count(), 2);
+        let (max, half) = (CELL_COLUMNS_MAX, CELL_COLUMNS_MAX / 2);
+        assert_eq!(
+            rows,
+            [
+                (max, max, false),
+                (max - 1, max, true),
+                (half, max, false),
+                (half - 1, max - 1, true),
+                (half - 1, max - 1, true),
+                (2 * max, max, false),
+                (2 * (max - 1), max, true),
+            ]
+        );
     }
 
     #[test]
