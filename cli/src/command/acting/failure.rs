@@ -173,9 +173,7 @@ impl<'a> Told<'a> {
             ),
             Refusal::ExtensionsRequired { missing } => declare(missing),
             Refusal::NoExtendedCard => PUBLIC_CARD.to_owned(),
-            Refusal::NoCardKnown { alias } => format!(
-                "`missive events list --agent {alias} --type 'a2a.card.*'` shows when one was fetched"
-            ),
+            Refusal::NoCardKnown { alias } => cards_of(alias),
             Refusal::NoCredentials => CREDENTIALS.to_owned(),
             Refusal::RequestTooLarge { .. } => TOO_LARGE.to_owned(),
             Refusal::NothingToReanchor => "`missive events verify` looks for one".to_owned(),
@@ -292,6 +290,11 @@ fn about_task(refusal: &Refusal) -> Option<String> {
         return suggest::hint(artifact, "artifact", &known);
     }
     Some("name its address with --agent URL".to_owned())
+}
+
+/// Where it is told when cards of an agent came.
+fn cards_of(alias: &Alias) -> String {
+    format!("`missive events list --agent {alias} --type 'a2a.card.*'` shows when one was fetched")
 }
 
 /// How extensions are declared.
