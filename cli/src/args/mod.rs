@@ -222,8 +222,9 @@ first rank), merge (every line once), rank (by weight), custom (a template).")]
 
     /// Take a tour in a throw-away home, with an agent inside this program
     #[command(after_help = "Examples:
-  missive demo")]
-    Demo,
+  missive demo
+  missive demo --team")]
+    Demo(Demo),
 
     /// What was asked of agents lately, and what came of it
     #[command(after_help = "Examples:
@@ -255,6 +256,14 @@ pub(crate) struct Doctor {
     /// Verify the whole log and rebuild the views for comparison
     #[arg(long)]
     pub(crate) deep: bool,
+}
+
+/// `demo`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Demo {
+    /// With a team of three agents: a group, a broadcast, a barrier, votes, and time travel
+    #[arg(long)]
+    pub(crate) team: bool,
 }
 
 /// `completion`.
@@ -310,7 +319,7 @@ impl Command {
             Self::Doctor(_) => "doctor",
             Self::Logs(_) => "logs",
             Self::Manpage(_) => "manpage",
-            Self::Demo => "demo",
+            Self::Demo(_) => "demo",
             Self::Completion(_) => "completion",
         }
     }

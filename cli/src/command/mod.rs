@@ -64,8 +64,8 @@ pub(crate) fn run(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
         output.bytes_blocking(manpage::page(&wanted.command)?)?;
         return Ok(Exit::Done);
     }
-    if let Command::Demo = &cli.command {
-        return crate::demo::run(output);
+    if let Command::Demo(demo) = &cli.command {
+        return crate::demo::run(demo.team, output);
     }
     let environment = Environment::of_process();
     let seams = Seams::of(&environment)?;
@@ -123,7 +123,7 @@ fn answers_at_once(command: &Command) -> bool {
         | Command::Retry(_)
         | Command::Projection(_)
         | Command::Doctor(_)
-        | Command::Demo
+        | Command::Demo(_)
         | Command::Logs(_)
         | Command::Manpage(_)
         | Command::Completion(_) => false,
@@ -163,7 +163,7 @@ async fn dispatch(
         Command::Reduce(command) => collect::reduce::run(command, setting, output).await,
         Command::Push(command) => push::run(command, setting, output).await,
         Command::Webhook(command) => webhook::run(command, setting, output).await,
-        Command::Demo | Command::Completion(_) | Command::Manpage(_) => Err(Failure::new(
+        Command::Demo(_) | Command::Completion(_) | Command::Manpage(_) => Err(Failure::new(
             Exit::Internal,
             "this command needs no log and was handed one",
         )),

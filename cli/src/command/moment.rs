@@ -43,7 +43,7 @@ pub(super) fn check(cli: &Cli) -> Result<(), Failure> {
         | Command::Projection(_)
         | Command::Log(_)
         | Command::Doctor(_)
-        | Command::Demo
+        | Command::Demo(_)
         | Command::Logs(_)
         | Command::Manpage(_)
         | Command::Completion(_) => {
@@ -97,7 +97,7 @@ fn looks_back(command: &Command) -> bool {
         | Command::Webhook(_)
         | Command::Log(_)
         | Command::Doctor(_)
-        | Command::Demo
+        | Command::Demo(_)
         | Command::Logs(_)
         | Command::Manpage(_)
         | Command::Completion(_) => false,

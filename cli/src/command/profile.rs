@@ -57,7 +57,7 @@ pub(super) fn check(cli: &Cli, setting: &Setting<'_>) -> Result<(), Failure> {
         | Command::Push(_)
         | Command::Webhook(_)
         | Command::Doctor(_)
-        | Command::Demo
+        | Command::Demo(_)
         | Command::Manpage(_)
         | Command::Completion(_) => false,
     };

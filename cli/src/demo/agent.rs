@@ -16,6 +16,34 @@ const REQUEST_BYTES_MAX: u64 = 1 << 20;
 /// How long it waits for a request that does not come.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// What an agent of the tour is like.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Character {
+    /// What it is called in its card.
+    pub(super) name: &'static str,
+    /// What it answers where it is asked for its opinion, the first time and from then on.
+    pub(super) opinions: [&'static str; 2],
+}
+
+impl Default for Character {
+    fn default() -> Self {
+        Self {
+            name: "Loopback",
+            opinions: ["ship", "ship"],
+        }
+    }
+}
+
+/// What an agent remembers.
+struct Memory {
+    address: SocketAddr,
+    character: Character,
+    /// How often it was asked for its opinion.
+    asked: usize,
+    /// Whether the task with its opinion was looked at.
+    looked: bool,
+}
+
 /// The agent, as long as it is held.
 pub(super) struct LoopbackAgent {
     address: SocketAddr,
@@ -25,18 +53,26 @@ pub(super) struct LoopbackAgent {
 
 impl LoopbackAgent {
     /// Listens before it returns.
-    pub(super) fn start() -> io::Result<Self> {
+    pub(super) fn start(character: Character) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let address = listener.local_addr()?;
         let ended = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&ended);
+        let mut memory = Memory {
+            address,
+            character,
+            asked: 0,
+            looked: false,
+        };
         let serve = move || {
             for connection in listener.incoming() {
                 if seen.load(Ordering::Relaxed) {
                     return;
                 }
                 // One after the other: the tour makes one call at a time.
-                if let Err(error) = connection.and_then(|connection| answer(&connection, address)) {
+                if let Err(error) =
+                    connection.and_then(|connection| answer(&connection, &mut memory))
+                {
                     tracing::debug!(%error, "a connection to the loopback agent ended early");
                 }
             }
@@ -71,7 +107,7 @@ impl Drop for LoopbackAgent {
     }
 }
 
-fn answer(connection: &TcpStream, address: SocketAddr) -> io::Result<()> {
+fn answer(connection: &TcpStream, memory: &mut Memory) -> io::Result<()> {
     connection.set_read_timeout(Some(PATIENCE))?;
     connection.set_write_timeout(Some(PATIENCE))?;
     let mut reader = BufReader::new(connection.take(REQUEST_BYTES_MAX));
@@ -98,10 +134,13 @@ fn answer(connection: &TcpStream, address: SocketAddr) -> io::Result<()> {
     let mut words = request.split_whitespace();
     let (status, media, value) = match (words.next(), words.next()) {
         (Some("GET"), Some("/.well-known/agent-card.json")) => {
-            ("200 OK", "application/json", card(address))
+            ("200 OK", "application/json", memory.card())
         }
         (Some("POST"), Some("/a2a/message:send")) => {
-            ("200 OK", "application/a2a+json", reply(&body))
+            ("200 OK", "application/a2a+json", memory.reply(&body))
+        }
+        (Some("GET"), Some(path)) if path.starts_with("/a2a/tasks/opinion-") => {
+            ("200 OK", "application/a2a+json", memory.look(path))
         }
         _ => (
             "404 Not Found",
@@ -121,57 +160,93 @@ fn answer(connection: &TcpStream, address: SocketAddr) -> io::Result<()> {
     connection.shutdown(Shutdown::Write)
 }
 
-fn card(address: SocketAddr) -> Value {
-    json!({
-        "name": "Loopback", "description": "Lives inside missive for the length of the tour.",
-        "version": "1.0.0",
-        "supportedInterfaces": [{
-            "url": format!("http://{address}/a2a"),
-            "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0",
-        }],
-        "capabilities": {"streaming": false, "pushNotifications": false},
-        "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
-        "skills": [{
-            "id": "echo", "name": "Echo", "description": "Says what it is told.",
-            "tags": ["demo"],
-        }],
-    })
-}
-
-fn reply(body: &[u8]) -> Value {
-    let request: Value = serde_json::from_slice(body).unwrap_or_default();
-    let text = request
-        .pointer("/message/parts/0/text")
-        .and_then(Value::as_str)
-        .unwrap_or("");
-    let context = request
-        .pointer("/message/contextId")
-        .and_then(Value::as_str);
-    let context = context.unwrap_or("tour");
-    let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
-    let said = |id: &str, text: &str| {
+impl Memory {
+    fn card(&self) -> Value {
+        let address = self.address;
         json!({
-            "messageId": id, "contextId": context, "role": "ROLE_AGENT",
-            "parts": [{"text": text}],
-        })
-    };
-    match word {
-        "echo" => json!({"message": said("reply-1", rest)}),
-        "ask" => json!({"task": {
-            "id": "task-2", "contextId": context,
-            "status": {
-                "state": "TASK_STATE_INPUT_REQUIRED",
-                "message": said("question-1", "Which colour?"),
-            },
-        }}),
-        _ => json!({"task": {
-            "id": "task-1", "contextId": context,
-            "status": {"state": "TASK_STATE_COMPLETED"},
-            "artifacts": [{
-                "artifactId": "report", "name": "report",
-                "parts": [{"text": format!("A report {rest}: all is well.")}],
+            "name": self.character.name, "description": "Lives inside missive for the length of the tour.",
+            "version": "1.0.0",
+            "supportedInterfaces": [{
+                "url": format!("http://{address}/a2a"),
+                "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0",
             }],
-        }}),
+            "capabilities": {"streaming": false, "pushNotifications": false},
+            "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+            "skills": [{
+                "id": "echo", "name": "Echo", "description": "Says what it is told.",
+                "tags": ["demo"],
+            }],
+        })
+    }
+
+    fn reply(&mut self, body: &[u8]) -> Value {
+        let request: Value = serde_json::from_slice(body).unwrap_or_default();
+        let text = request
+            .pointer("/message/parts/0/text")
+            .and_then(Value::as_str)
+            .unwrap_or("");
+        let context = request
+            .pointer("/message/contextId")
+            .and_then(Value::as_str);
+        let context = context.unwrap_or("tour");
+        let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
+        let said = |id: &str, text: &str| {
+            json!({
+                "messageId": id, "contextId": context, "role": "ROLE_AGENT",
+                "parts": [{"text": text}],
+            })
+        };
+        match word {
+            "echo" => json!({"message": said("reply-1", rest)}),
+            "ask" => json!({"task": {
+                "id": "task-2", "contextId": context,
+                "status": {
+                    "state": "TASK_STATE_INPUT_REQUIRED",
+                    "message": said("question-1", "Which colour?"),
+                },
+            }}),
+            "opinion" => {
+                self.asked += 1;
+                self.looked = false;
+                json!({"task": self.task(context, "TASK_STATE_WORKING", "let me think")})
+            }
+            _ => json!({"task": {
+                "id": "task-1", "contextId": context,
+                "status": {"state": "TASK_STATE_COMPLETED"},
+                "artifacts": [{
+                    "artifactId": "report", "name": "report",
+                    "parts": [{"text": format!("A report {rest}: all is well.")}],
+                }],
+            }}),
+        }
+    }
+
+    /// How the task with its opinion stands: at work when it is first looked at, and then done.
+    fn look(&mut self, path: &str) -> Value {
+        let context = path
+            .split_once("-in-")
+            .map_or("tour", |(_, context)| context);
+        let context = context.split('?').next().unwrap_or(context);
+        if !self.looked {
+            self.looked = true;
+            return self.task(context, "TASK_STATE_WORKING", "let me think");
+        }
+        let [first, later] = self.character.opinions;
+        let opinion = if self.asked > 1 { later } else { first };
+        self.task(context, "TASK_STATE_COMPLETED", opinion)
+    }
+
+    fn task(&self, context: &str, state: &str, says: &str) -> Value {
+        json!({
+            "id": format!("opinion-{}-in-{context}", self.asked), "contextId": context,
+            "status": {
+                "state": state,
+                "message": {
+                    "messageId": format!("{state}-{}", self.asked), "contextId": context,
+                    "role": "ROLE_AGENT", "parts": [{"text": says}],
+                },
+            },
+        })
     }
 }
 
@@ -189,7 +264,7 @@ mod tests {
 
     #[test]
     fn the_loopback_agent_has_a_card_and_echoes() {
-        let agent = LoopbackAgent::start().unwrap();
+        let agent = LoopbackAgent::start(Character::default()).unwrap();
         let body = r#"{"message":{"parts":[{"text":"echo hi"}]}}"#;
 
         let card = ask(&agent, "GET /.well-known/agent-card.json HTTP/1.1\r\n\r\n");

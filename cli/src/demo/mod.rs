@@ -4,12 +4,13 @@
 //! get. The last step changes one stored letter behind missive's back, and the log tells which event.
 
 mod agent;
+mod team;
 
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::render::{Kind, Mode, Output, Page, Report};
 use crate::state::Folders;
-use agent::LoopbackAgent;
+use agent::{Character, LoopbackAgent};
 use missive_commands::Exit;
 use missive_log::backend::fjall::{LogFolder, forge};
 use missive_log::event::Seq;
@@ -68,15 +69,30 @@ const STEPS: &[(&str, &[&str])] = &[
 /// The event that is changed at the end.
 const CHANGED: Seq = Seq(5);
 
-/// Runs the tour.
-pub(crate) fn run(output: &mut Output) -> Result<Exit, Failure> {
-    let failed = |error: std::io::Error| Failure::io("the tour cannot be set up", &error);
+/// Runs the tour, of one agent or of a team.
+pub(crate) fn run(is_team: bool, output: &mut Output) -> Result<Exit, Failure> {
     let home = tempfile::Builder::new()
         .prefix("missive-demo-")
         .tempdir()
-        .map_err(failed)?;
-    let agent = LoopbackAgent::start().map_err(failed)?;
+        .map_err(|error| not_set_up(&error))?;
     let mut tour = Tour { steps: Vec::new() };
+    if is_team {
+        team::run(output, &mut tour, home.path())?;
+    } else {
+        alone(output, &mut tour, home.path())?;
+    }
+    if output.style().mode != Mode::Human {
+        output.report_blocking(&tour)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn not_set_up(error: &std::io::Error) -> Failure {
+    Failure::io("the tour cannot be set up", error)
+}
+
+fn alone(output: &mut Output, tour: &mut Tour, home: &Path) -> Result<(), Failure> {
+    let agent = LoopbackAgent::start(Character::default()).map_err(|error| not_set_up(&error))?;
     for (about, arguments) in STEPS {
         let arguments: Vec<String> = arguments
             .iter()
@@ -88,14 +104,14 @@ pub(crate) fn run(output: &mut Output) -> Result<Exit, Failure> {
                 }
             })
             .collect();
-        step(output, &mut tour, home.path(), about, &arguments)?;
+        step(output, tour, home, about, &arguments)?;
     }
-    change_a_letter(home.path())?;
+    change_a_letter(home)?;
     let about = format!(
         "Somebody changes one byte of event {CHANGED} on disk, and mends the store's own checksums. Again:"
     );
     let verify = ["events".to_owned(), "verify".to_owned()];
-    step(output, &mut tour, home.path(), &about, &verify)?;
+    step(output, tour, home, &about, &verify)?;
     let noticed = tour.steps.last().is_some_and(|step| step.exit_code == 79);
     if !noticed {
         return Err(Failure::new(
@@ -103,10 +119,7 @@ pub(crate) fn run(output: &mut Output) -> Result<Exit, Failure> {
             "the change of a stored letter went unnoticed",
         ));
     }
-    if output.style().mode != Mode::Human {
-        output.report_blocking(&tour)?;
-    }
-    Ok(Exit::Done)
+    Ok(())
 }
 
 fn step(
@@ -129,7 +142,11 @@ fn step(
         } else {
             format!("(exit {code})\n")
         };
-        output.bytes_blocking(format!("# {about}\n$ {command}\n{text}{ended}\n").into_bytes())?;
+        let about = match about {
+            "" => String::new(),
+            about => format!("# {about}\n"),
+        };
+        output.bytes_blocking(format!("{about}$ {command}\n{text}{ended}\n").into_bytes())?;
     }
     tour.steps.push(Step {
         command,
