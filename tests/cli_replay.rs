@@ -256,3 +256,92 @@ fn a_card_is_shown_as_it_was_known_and_nobody_is_asked() {
     hint: `missive events list --agent py --type 'a2a.card.*'` shows when one was fetched
     ");
 }
+
+#[test]
+fn what_happened_is_summed_up_by_context_and_task() {
+    let (_agent, world) = lived();
+
+    let shown = world.missive(["events", "replay", "--context", "Release 7"]);
+    let json = world.missive(["events", "replay", "--json"]).json();
+    let again = world.missive(["events", "replay", "--json"]).json();
+    let lines = world.missive(["events", "replay", "--agent", "py", "--ndjson"]);
+
+    assert_eq!(json, again);
+    assert_eq!(json["kind"], "events_replay");
+    let task = &json["data"]["tasks"][0];
+    assert_eq!(task["agent"], "python");
+    assert_eq!(task["states"][0]["state"], "input_required");
+    assert!(task["states"][0]["duration_ms"].is_number(), "{task}");
+    assert_eq!(task["states"][1]["duration_ms"], Value::Null);
+    assert_eq!(task["state"], "completed");
+    assert_eq!(lines.stdout.lines().count(), 2, "{lines}");
+    insta::assert_snapshot!(ids_hidden(&shown.to_string()), @r"
+    exit 0
+    ------- stdout -------
+    events  6
+    first   4 at 2026-12-01T09:30:00Z
+    last    11 at 2026-12-01T09:30:00Z
+
+    context  events  sent  tasks  members  first                      lasted
+    r-7      6       2     1      python   4 at 2026-12-01T09:30:00Z  7 ms
+
+    task    agent   context  events  states                      first                      lasted
+    task-1  python  r-7      3       input_required > completed  9 at 2026-12-01T09:30:00Z  2 ms
+    ");
+}
+
+#[test]
+fn a_context_is_watched_again_without_its_pauses() {
+    let (_agent, world) = lived();
+
+    let watched = world.missive(["events", "replay", "--context", "r-7", "--watch", "max"]);
+    let unknown = world.missive(["events", "replay", "--context", "r-8", "--watch", "max"]);
+    let slower = world.missive(["events", "replay", "--context", "r-7", "--watch", "0"]);
+    let which = world.missive(["events", "replay", "--watch", "2"]);
+    let json = world.missive([
+        "events",
+        "replay",
+        "--context",
+        "r-7",
+        "--watch",
+        "max",
+        "--ndjson",
+    ]);
+
+    insta::assert_snapshot!(ids_hidden(&watched.to_string()), @r#"
+    exit 0
+    ------- stdout -------
+
+        4  2026-12-01T09:30:00Z  here
+           context created
+
+        5  2026-12-01T09:30:00Z  here
+           context named Release 7
+
+        8  2026-12-01T09:30:00Z  to py
+           ask
+
+        9  2026-12-01T09:30:00Z  from py  task task-1  input_required
+           which name?
+
+       10  2026-12-01T09:30:00Z  to py  task task-1
+           Ada
+
+       11  2026-12-01T09:30:00Z  from py  task task-1  artifact artifact-5 "task"
+           you said: Ada
+
+       11  2026-12-01T09:30:00Z  from py  task task-1  completed
+    "#);
+    insta::assert_snapshot!(slower, @r"
+    exit 64
+    ------- stderr -------
+    missive: --watch <SPEED> does not take `0`: a speed is a whole number from 1 on, such as 1 or 20x, or max
+    hint: see `missive events replay --help`
+    ");
+    assert_eq!(unknown.code, Some(66), "{unknown}");
+    assert_eq!(which.code, Some(64), "{which}");
+    assert!(
+        json.stdout.contains(r#""data":{"turn":{"sequence":4,"#),
+        "{json}"
+    );
+}

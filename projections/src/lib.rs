@@ -25,6 +25,7 @@ pub mod round;
 pub mod rows;
 mod select;
 mod source;
+pub mod summary;
 pub mod task;
 mod verify;
 pub mod view;

@@ -101,7 +101,7 @@ impl<'a> Report<'a> {
     }
 
     /// The state, with the peer's clock for it.
-    fn state(self) -> Option<(TaskState, Option<Timestamp>)> {
+    pub(crate) fn state(self) -> Option<(TaskState, Option<Timestamp>)> {
         match self {
             Self::Whole(facts) => Some((facts.state, facts.state_at)),
             Self::Status(facts) => Some((facts.state, facts.state_at)),

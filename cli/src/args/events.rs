@@ -2,6 +2,7 @@
 
 use super::value::{alias, group, id, identifier, moment, operation, origin};
 use missive_log::event::{Alias, GroupName, OperationId, Origin, TaskId, Timestamp};
+use std::num::NonZeroU32;
 
 /// The subcommands of `events`.
 #[derive(Debug, Clone, clap::Subcommand)]
@@ -43,6 +44,14 @@ A request names its operation, and --operation ID lists all that belongs to it. 
   missive events verify --against 6f1d...:42:9ab3...
   missive events verify --against head.txt --json")]
     Verify(Verify),
+
+    /// Sum up what happened, context by context and task by task, or watch a context happen again
+    #[command(after_help = "Examples:
+  missive events replay --context c-9
+  missive events replay --since 2026-12-01T00:00:00Z --json | jq '.data.tasks[] | select(.state == \"failed\")'
+  missive events replay --context c-9 --watch 1
+  missive events replay --context c-9 --watch 20")]
+    Replay(Replay),
 
     /// Count events by type, agent and time
     #[command(after_help = "Examples:
@@ -131,6 +140,34 @@ pub(crate) struct Tail {
     pub(crate) from_sequence: Option<u64>,
 }
 
+/// `events replay`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Replay {
+    /// Which events.
+    #[command(flatten)]
+    pub(crate) filter: Filter,
+
+    /// Show the conversation of a context again as it happened, this many times as fast: 1 is its own rhythm, `max`
+    /// waits for nothing. No pause takes longer than a minute
+    #[arg(
+        long,
+        value_name = "SPEED",
+        value_parser = speed,
+        requires = "context",
+        conflicts_with_all = ["agent", "task", "group", "operation", "origin", "kind", "since", "until", "after_sequence", "limit"]
+    )]
+    pub(crate) watch: Option<Speed>,
+}
+
+/// How much faster than it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Speed {
+    /// This many times as fast.
+    Times(NonZeroU32),
+    /// Without any pause.
+    AtOnce,
+}
+
 /// `events export`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Export {
@@ -212,6 +249,16 @@ pub(crate) enum Projection {
     #[command(after_help = "Examples:
   missive projection rebuild")]
     Rebuild,
+}
+
+fn speed(text: &str) -> Result<Speed, String> {
+    if text == "max" {
+        return Ok(Speed::AtOnce);
+    }
+    let number = text.strip_suffix('x').unwrap_or(text).parse();
+    number
+        .map(Speed::Times)
+        .map_err(|_| "a speed is a whole number from 1 on, such as 1 or 20x, or max".to_owned())
 }
 
 fn type_glob(text: &str) -> Result<String, String> {

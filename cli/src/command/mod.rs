@@ -21,7 +21,7 @@ mod stream;
 mod task;
 mod webhook;
 
-use crate::args::events::Events;
+use crate::args::events::{Events, Replay};
 use crate::args::global::Globals;
 use crate::args::task::Task;
 use crate::args::{Cli, Command};
@@ -112,7 +112,10 @@ fn answers_at_once(command: &Command) -> bool {
         Command::Task(command) => !matches!(command, Task::Subscribe(_)),
         Command::Events(command) => matches!(
             command,
-            Events::List(_) | Events::Show(_) | Events::Stats(_)
+            Events::List(_)
+                | Events::Show(_)
+                | Events::Stats(_)
+                | Events::Replay(Replay { watch: None, .. })
         ),
         Command::Send(_)
         | Command::Bcast(_)

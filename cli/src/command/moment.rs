@@ -85,6 +85,7 @@ fn looks_back(command: &Command) -> bool {
             | Events::Show(_)
             | Events::Tail(_)
             | Events::Export(_)
+            | Events::Replay(_)
             | Events::Verify(_),
         )
         | Command::Projection(Projection::Verify | Projection::Rebuild)

@@ -106,6 +106,8 @@ pub(crate) enum Kind {
     EventsVerify,
     /// `events stats`.
     EventsStats,
+    /// `events replay`.
+    EventsReplay,
     /// `log head`.
     LogHead,
     /// `log re-anchor`.

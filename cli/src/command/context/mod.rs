@@ -6,6 +6,9 @@ mod list;
 mod rest;
 mod show;
 mod story;
+mod watch;
+
+pub(super) use watch::watch;
 
 use super::{Setting, acting, moment, no_log, warn_of_fault};
 use crate::args::context::{Context, Create};

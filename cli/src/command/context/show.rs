@@ -131,7 +131,7 @@ impl Report for Said<'_> {
     }
 }
 
-fn say(turn: &Turn, page: &mut Page) {
+pub(super) fn say(turn: &Turn, page: &mut Page) {
     let at = format!("{:>5}  {}  ", turn.sequence, seconds(&turn.timestamp));
     let (who, tint) = match turn.side {
         Side::Sent => ("to ", Tint::Strong),

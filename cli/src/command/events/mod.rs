@@ -4,6 +4,7 @@ mod chosen;
 mod export;
 mod kinds;
 mod list;
+mod replay;
 mod show;
 mod shown;
 mod stats;
@@ -33,6 +34,7 @@ pub(super) async fn run(
         Events::Tail(command) => tail::run(command, setting, output).await,
         Events::Export(command) => export::run(command, setting, output).await,
         Events::Verify(command) => verify::run(command, setting, output).await,
+        Events::Replay(command) => replay::run(command, setting, output).await,
         Events::Stats(filter) => stats::run(filter, setting, output).await,
     }
 }
