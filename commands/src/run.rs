@@ -34,6 +34,8 @@ pub const BODY_BYTES_MAX: usize = 36 << 20;
 const CARD_TIME_MAX: Duration = Duration::from_secs(60);
 /// Longest silence while looking for a card.
 const CARD_SILENCE_MAX: Duration = Duration::from_secs(30);
+/// The most notes that wait until somebody asks for them.
+const NOTES_MAX: usize = 100;
 
 /// What proves to a peer who asks.
 #[derive(Clone, Debug, Default)]
@@ -245,10 +247,11 @@ impl<L: Log> Missive<L> {
         }
     }
 
-    /// Keeps something that the user should know.
+    /// Keeps something that the user should know. What an agent does wrong may go on for hours, and the log has
+    /// all of it: of many notes the first are kept.
     pub(crate) fn note(&self, note: Note) {
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
-        if !notes.contains(&note) {
+        if notes.len() < NOTES_MAX && !notes.contains(&note) {
             notes.push(note);
         }
     }

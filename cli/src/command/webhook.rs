@@ -18,7 +18,7 @@ use missive_commands::receive::{Key, Receive, Reception};
 use missive_commands::report::push::{DeliveryReport, RejectionReport, StoppedReport};
 use missive_commands::secret::Secret;
 use missive_commands::wire::text::excerpt;
-use missive_commands::{CommandError, Exit};
+use missive_commands::{CommandError, Exit, Failure as Broke};
 use missive_log::Log;
 use missive_log::event::facts::WebhookEnd;
 use serde::Serialize;
@@ -216,7 +216,12 @@ impl<L: Log> Run<'_, L> {
                     let rejections = self.reception.flush().await?;
                     self.tell_all(&rejections).await?;
                 }
-                _ = self.shown.recv_many(&mut events, SHOWN_AT_ONCE) => {
+                count = self.shown.recv_many(&mut events, SHOWN_AT_ONCE) => {
+                    // Nobody is left who could hand something in.
+                    if count == 0 {
+                        let what = "the receiver stopped by itself";
+                        return Err(CommandError::from(Broke::Internal { what }).into());
+                    }
                     for event in events.drain(..) {
                         if self.show(event).await? == Reader::Gone {
                             return Ok((WebhookEnd::Interrupted, Exit::Done));

@@ -537,3 +537,16 @@ async fn of_a_history_the_newest_messages_are_shown() {
     assert_eq!(shown[2], ["m-3"]);
     assert_eq!(shown[3], shown[0]);
 }
+
+#[tokio::test]
+async fn of_notes_without_end_the_first_are_kept() {
+    let missive = World::new().missive();
+
+    for number in 0..1_000 {
+        missive.note(Note::Violation(number.to_string()));
+    }
+
+    let notes = missive.take_notes();
+    assert_eq!(notes.len(), 100);
+    assert_eq!(notes[0], Note::Violation("0".to_owned()));
+}

@@ -17,7 +17,7 @@ use crate::wire::violation::{Violation, Violations};
 
 /// The most bytes of text that are held of all artifacts and messages.
 const TEXT_BYTES_MAX: usize = 64 << 20;
-/// The most parts that are held of all artifacts: their facts, without their content.
+/// The most parts that are held of all artifacts, their facts without their content, and messages.
 const PARTS_MAX: usize = 250_000;
 
 /// A task as a stream tells of it.
@@ -225,7 +225,7 @@ impl Picture {
         match update {
             UpdateKind::Task(task) => self.snapshot(task.clone()),
             UpdateKind::Message(message) => {
-                if self.room(message.text.len(), 0) {
+                if self.room(message.text.len(), 1) {
                     self.messages.push(message.text.clone());
                 }
                 if self.context_id.is_none() {
@@ -284,11 +284,8 @@ impl Picture {
             .iter()
             .map(|artifact| artifact.text.len())
             .sum();
-        self.parts = task
-            .artifacts
-            .iter()
-            .map(|artifact| artifact.parts.len())
-            .sum();
+        let parts = task.artifacts.iter().map(|artifact| artifact.parts.len());
+        self.parts = parts.sum::<usize>() + self.messages.len();
         self.text_bytes = texts + self.messages.iter().map(String::len).sum::<usize>();
         self.task = task;
         self.task.state = end.or(self.task.state.take());

@@ -142,3 +142,14 @@ fn the_first_end_of_a_task_counts_and_what_comes_after_it_is_flagged() {
     assert_eq!(picture.state(), Some(State::Completed));
     assert_eq!(odd.len(), 2, "{odd:?}");
 }
+
+#[test]
+fn of_messages_without_end_only_some_are_held_also_if_they_are_empty() {
+    let message =
+        "data: {\"message\":{\"messageId\":\"m\",\"role\":\"ROLE_AGENT\",\"parts\":[]}}\n\n";
+
+    let (picture, _) = seen(message.repeat(PARTS_MAX + 10).as_bytes());
+
+    assert_eq!(picture.messages.len(), PARTS_MAX);
+    assert!(picture.text_cut);
+}
