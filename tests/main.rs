@@ -19,6 +19,7 @@ mod cli_doubt;
 mod cli_events;
 mod cli_faults;
 mod cli_field;
+mod cli_group;
 mod cli_log;
 mod cli_logs;
 mod cli_output;

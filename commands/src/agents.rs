@@ -233,23 +233,37 @@ impl<L: Log> Missive<L> {
     async fn describe(&self, agent: &Agent, view: &mut AgentView) -> Result<(), CommandError> {
         view.tags = agent.tags.iter().map(ToString::to_string).collect();
         view.notes = self.text_of(agent.note).await?;
-        if let Some(text) = self.text_of(agent.metadata).await?
-            && let Ok(Value::Object(object)) = serde_json::from_str(&text)
-        {
-            let entries = object.into_iter().map(|(key, value)| match value {
-                Value::String(text) => (key, text),
-                other @ (Value::Null
-                | Value::Bool(_)
-                | Value::Number(_)
-                | Value::Array(_)
-                | Value::Object(_)) => (key, other.to_string()),
-            });
-            view.metadata = entries.collect();
-        }
+        view.metadata = self.pairs_of(agent.metadata).await?;
         Ok(())
     }
 
-    async fn text_of(&self, source: Option<PayloadSource>) -> Result<Option<String>, CommandError> {
+    /// Metadata that a person gave.
+    pub(crate) async fn pairs_of(
+        &self,
+        source: Option<PayloadSource>,
+    ) -> Result<BTreeMap<String, String>, CommandError> {
+        let Some(text) = self.text_of(source).await? else {
+            return Ok(BTreeMap::new());
+        };
+        let Ok(Value::Object(object)) = serde_json::from_str(&text) else {
+            return Ok(BTreeMap::new());
+        };
+        let entries = object.into_iter().map(|(key, value)| match value {
+            Value::String(text) => (key, text),
+            other @ (Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::Array(_)
+            | Value::Object(_)) => (key, other.to_string()),
+        });
+        Ok(entries.collect())
+    }
+
+    /// Text that a person wrote.
+    pub(crate) async fn text_of(
+        &self,
+        source: Option<PayloadSource>,
+    ) -> Result<Option<String>, CommandError> {
         let Some(source) = source else {
             return Ok(None);
         };

@@ -1,4 +1,13 @@
-//! Groups by their names.
+//! Groups: their names, their members, and the commands about them.
+
+mod act;
+mod capabilities;
+mod refusal;
+mod seat;
+
+pub(crate) use capabilities::is_its_own;
+pub use refusal::GroupRefusal;
+pub use seat::{Seat, SeatStanding, seats};
 
 use missive_log::event::GroupName;
 use missive_projections::{Group, GroupEntry, Views, ViewsError};

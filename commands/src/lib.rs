@@ -27,6 +27,7 @@ pub mod peer;
 pub mod receive;
 pub mod refusal;
 pub mod report;
+pub mod route;
 pub mod run;
 pub mod secret;
 pub mod task;

@@ -6,6 +6,7 @@
 use missive_log::event::{Alias, ContextId, GroupName, OperationId, Rank, TaskId};
 
 use crate::exit::Exit;
+use crate::groups::GroupRefusal;
 use crate::wire::negotiate::NoChoice;
 use crate::wire::request::BuildError;
 
@@ -78,6 +79,9 @@ pub enum Refusal {
         /// The id.
         operation: OperationId,
     },
+    /// Something about a group or its members.
+    #[error(transparent)]
+    Group(#[from] GroupRefusal),
     /// The agent comes from the configuration.
     #[error("the agent {alias} comes from the configuration and cannot be changed here")]
     Configured {
@@ -316,6 +320,7 @@ impl Refusal {
             | Self::EmptyGroup { .. }
             | Self::NoSuchRank { .. }
             | Self::NoReason => Exit::Usage,
+            Self::Group(why) => why.exit(),
             Self::NoAgent { .. }
             | Self::NoGroup { .. }
             | Self::NothingToReduce { .. }
@@ -353,6 +358,7 @@ impl Refusal {
             Self::NoSuchRank { .. } => "no_such_rank",
             Self::NothingToReduce { .. } => "nothing_to_reduce",
             Self::NoReduction { .. } => "reduction",
+            Self::Group(why) => why.detail(),
             Self::Configured { .. } => "configured",
             Self::BadUrl { .. } => "url",
             Self::NoAuthRef { .. } => "auth_ref",

@@ -8,6 +8,7 @@ pub(crate) mod collect;
 pub(crate) mod context;
 pub(crate) mod events;
 pub(crate) mod global;
+pub(crate) mod group;
 mod narrow;
 pub(crate) mod push;
 pub(crate) mod send;
@@ -165,6 +166,16 @@ What it was made of is recorded with it: `missive reduce show` proves it later.
 Strategies: summarise (everything, with who said what), vote (the answer that most gave; of several the one of the
 first rank), merge (every line once), rank (by weight), custom (a template).")]
     Reduce(Box<collect::Reduce>),
+    /// Make groups of agents, and say who belongs to them
+    #[command(
+        subcommand,
+        arg_required_else_help = true,
+        after_help = "Examples:
+  missive group create board
+  missive group add board planner --rank 1
+  missive group show board"
+    )]
+    Group(group::Group),
 
     /// Ask agents to push the updates of a task to a URL
     #[command(
@@ -311,6 +322,7 @@ impl Command {
             Self::Barrier(_) => "barrier",
             Self::Gather(_) => "gather",
             Self::Reduce(_) => "reduce",
+            Self::Group(_) => "group",
             Self::Push(_) => "push",
             Self::Webhook(_) => "webhook",
             Self::Events(_) => "events",

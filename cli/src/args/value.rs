@@ -6,8 +6,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use missive_commands::secret::Secret;
 use missive_commands::wire::headers::{HeaderError, check_header};
 use missive_commands::wire::version::Binding;
+use missive_log::event::facts::{RoutingPolicy, Weight};
 use missive_log::event::id::{NotAnId, PEER_ID_BYTES_MAX};
-use missive_log::event::{Alias, GroupName, OperationId, Origin, Seq, Timestamp};
+use missive_log::event::{Alias, GroupName, OperationId, Origin, Rank, Seq, Timestamp};
 use missive_projections::At;
 use std::str::FromStr;
 use std::time::Duration;
@@ -67,6 +68,26 @@ pub(crate) fn group(text: &str) -> Result<GroupName, Refused> {
         return refuse("`show` is no name for a group");
     }
     GroupName::new(text).map_err(|why| Refused(why.to_string()))
+}
+
+/// The place of a member in its group.
+pub(crate) fn rank(text: &str) -> Result<Rank, Refused> {
+    let text = name(text)?;
+    Rank::new(text).map_err(|why| Refused(why.to_string()))
+}
+
+/// How much of the work a member takes.
+pub(crate) fn weight(text: &str) -> Result<Weight, Refused> {
+    let weight = text.parse();
+    weight.map_err(|why: NotAnId| Refused(format!("this is not {}", why.expected)))
+}
+
+/// Parses one of the policies of routing, and lists them in the help.
+pub(crate) fn policy() -> impl TypedValueParser<Value = RoutingPolicy> {
+    let names = RoutingPolicy::ALL.iter().map(|policy| policy.as_str());
+    PossibleValuesParser::new(names).try_map(|name| {
+        RoutingPolicy::from_name(&name).ok_or_else(|| Refused("no such policy".to_owned()))
+    })
 }
 
 /// Checks a name against `[a-z0-9][a-z0-9._-]{0,62}`.

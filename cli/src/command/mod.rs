@@ -8,6 +8,7 @@ pub(crate) mod completion;
 mod context;
 mod doctor;
 mod events;
+mod group;
 mod log;
 mod logs;
 mod manpage;
@@ -107,6 +108,7 @@ fn answers_at_once(command: &Command) -> bool {
         Command::Agent(_)
         | Command::Context(_)
         | Command::Gather(_)
+        | Command::Group(_)
         | Command::Push(_)
         | Command::Log(_) => true,
         Command::Task(command) => !matches!(command, Task::Subscribe(_)),
@@ -159,6 +161,7 @@ async fn dispatch(
         Command::Logs(command) => logs::run(command, setting, output).await,
         Command::Doctor(command) => doctor::run(command, setting, output).await,
         Command::Context(command) => context::run(command, setting, output).await,
+        Command::Group(command) => group::run(command, setting, output).await,
         Command::Task(command) => task::run(command, setting, output).await,
         Command::Bcast(command) => collect::bcast::run(command, setting, output).await,
         Command::Barrier(command) => collect::barrier::run(command, setting, output).await,

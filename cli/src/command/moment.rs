@@ -7,6 +7,7 @@ use super::Setting;
 use crate::args::agent::Agent;
 use crate::args::context::Context;
 use crate::args::events::{Events, Projection};
+use crate::args::group::Group;
 use crate::args::task::{Artifact, Task};
 use crate::args::{Cli, Command};
 use crate::failure::Failure;
@@ -27,7 +28,7 @@ pub(super) fn check(cli: &Cli) -> Result<(), Failure> {
         Failure::usage("--at reads what was known at an earlier moment, and this acts now");
     let hint = match &cli.command {
         Command::Events(_) => "`--until TIME` leaves out later events",
-        Command::Agent(_) | Command::Task(_) => {
+        Command::Agent(_) | Command::Task(_) | Command::Group(_) => {
             "leave out --remote, --refresh and --extended: nobody can be asked about the past"
         }
         Command::Gather(_) => "leave out --output-dir and --record: what they do is noted now",
@@ -47,7 +48,7 @@ pub(super) fn check(cli: &Cli) -> Result<(), Failure> {
         | Command::Logs(_)
         | Command::Manpage(_)
         | Command::Completion(_) => {
-            "it goes with `agent`, `task` and `context` where they read, `gather`, `reduce show`, `events stats` and \
+            "it goes with `agent`, `group`, `task` and `context` where they read, `gather`, `reduce show`, `events stats` and \
              `projection list`"
         }
     };
@@ -59,6 +60,7 @@ fn looks_back(command: &Command) -> bool {
     match command {
         Command::Agent(Agent::Inspect(command)) => !command.refresh && !command.extended,
         Command::Agent(Agent::Capabilities(command)) => !command.refresh,
+        Command::Group(Group::Capabilities(command)) => !command.refresh,
         Command::Gather(command) => command.output_dir.is_none() && !command.record,
         Command::Reduce(command) => command.look.is_some(),
         Command::Task(Task::Get(command)) => !command.remote,
@@ -66,6 +68,7 @@ fn looks_back(command: &Command) -> bool {
         Command::Agent(Agent::List | Agent::Show(_))
         | Command::Task(Task::Artifact(Artifact::List(_) | Artifact::Show(_)))
         | Command::Context(Context::List | Context::Show(_))
+        | Command::Group(Group::List | Group::Show(_))
         | Command::Events(Events::Stats(_))
         | Command::Projection(Projection::List) => true,
         Command::Agent(
@@ -79,6 +82,13 @@ fn looks_back(command: &Command) -> bool {
         )
         | Command::Context(
             Context::Create(_) | Context::Fork(_) | Context::Close(_) | Context::Export(_),
+        )
+        | Command::Group(
+            Group::Create(_)
+            | Group::Add(_)
+            | Group::Remove(_)
+            | Group::Rename(_)
+            | Group::Delete(_),
         )
         | Command::Events(
             Events::List(_)

@@ -6,6 +6,7 @@
 use super::Setting;
 use crate::args::agent::Agent;
 use crate::args::context::Context;
+use crate::args::group::Group;
 use crate::args::{Cli, Command};
 use crate::failure::Failure;
 use crate::suggest;
@@ -29,6 +30,15 @@ pub(super) fn check(cli: &Cli, setting: &Setting<'_>) -> Result<(), Failure> {
         | Command::Projection(_)
         | Command::Task(_)
         | Command::Logs(_)
+        | Command::Group(
+            Group::List
+            | Group::Show(_)
+            | Group::Add(_)
+            | Group::Remove(_)
+            | Group::Rename(_)
+            | Group::Delete(_)
+            | Group::Capabilities(_),
+        )
         | Command::Context(
             Context::List
             | Context::Show(_)
@@ -52,6 +62,7 @@ pub(super) fn check(cli: &Cli, setting: &Setting<'_>) -> Result<(), Failure> {
             | Agent::Remove(_),
         )
         | Command::Context(Context::Create(_))
+        | Command::Group(Group::Create(_))
         | Command::Send(_)
         | Command::Stream(_)
         | Command::Push(_)

@@ -80,6 +80,22 @@ pub(crate) enum Kind {
     ReduceResult,
     /// `reduce show`.
     ReduceShow,
+    /// `group create`.
+    GroupCreate,
+    /// `group list`.
+    GroupList,
+    /// `group show`.
+    GroupShow,
+    /// `group add`.
+    GroupAdd,
+    /// `group remove`.
+    GroupRemove,
+    /// `group rename`.
+    GroupRename,
+    /// `group delete`.
+    GroupDelete,
+    /// `group capabilities`.
+    GroupCapabilities,
     /// `push create`.
     PushCreate,
     /// `push get`.

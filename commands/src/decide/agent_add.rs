@@ -63,13 +63,13 @@ impl AgentAdd {
 
     fn facts(&self, moment: &Moment<'_>) -> Result<AgentAdded, Refusal> {
         let (_, url) = agent_url(&self.url)?;
-        let too_many = |what, count_max| Refusal::TooMany { what, count_max };
         if self.interfaces.len() > INTERFACES_MAX {
-            return Err(too_many("interfaces", INTERFACES_MAX));
+            return Err(Refusal::TooMany {
+                what: "interfaces",
+                count_max: INTERFACES_MAX,
+            });
         }
-        if self.tags.len() > TAGS_MAX {
-            return Err(too_many("tags", TAGS_MAX));
-        }
+        let tags = names_of_tags(&self.tags)?;
         let mut interfaces = Vec::new();
         for (binding, text) in &self.interfaces {
             interfaces.push(InterfaceFacts {
@@ -83,12 +83,6 @@ impl AgentAdd {
                 bindings.push(binding);
             }
         }
-        let mut tags = Vec::new();
-        for tag in &self.tags {
-            tags.push(name(tag, "tag ([a-z0-9][a-z0-9._-]{0,62})")?);
-        }
-        tags.sort();
-        tags.dedup();
         let auth_ref = match &self.auth_ref {
             None => None,
             Some(text) if moment.config.auth_refs.contains_key(text) => {
@@ -109,23 +103,45 @@ impl AgentAdd {
             tags,
         })
     }
+}
 
-    fn payloads(&self, moment: &Moment<'_>) -> Vec<Payload> {
-        let (ids, redactor) = (moment.ids, moment.redactor);
-        let mut payloads = Vec::new();
-        if let Some(notes) = &self.notes {
-            payloads.push(redactor.text(ids, Role::Note, About::default(), notes));
-        }
-        if !self.metadata.is_empty() {
-            let entries = self.metadata.iter();
-            let object: Map<String, Value> = entries
-                .map(|(key, value)| (key.clone(), Value::from(value.as_str())))
-                .collect();
-            let json = Value::Object(object).to_string();
-            payloads.push(redactor.json(ids, Role::Metadata, About::default(), json.as_bytes()));
-        }
-        payloads
+/// What a person remarks about something: notes and metadata.
+pub(super) fn remarks(
+    moment: &Moment<'_>,
+    notes: Option<&str>,
+    metadata: &[(String, String)],
+) -> Vec<Payload> {
+    let (ids, redactor) = (moment.ids, moment.redactor);
+    let mut payloads = Vec::new();
+    if let Some(notes) = notes {
+        payloads.push(redactor.text(ids, Role::Note, About::default(), notes));
     }
+    if !metadata.is_empty() {
+        let object: Map<String, Value> = metadata
+            .iter()
+            .map(|(key, value)| (key.clone(), Value::from(value.as_str())))
+            .collect();
+        let json = Value::Object(object).to_string();
+        payloads.push(redactor.json(ids, Role::Metadata, About::default(), json.as_bytes()));
+    }
+    payloads
+}
+
+/// Tags, sorted, each once.
+pub(super) fn names_of_tags(tags: &[String]) -> Result<Vec<Name>, Refusal> {
+    if tags.len() > TAGS_MAX {
+        return Err(Refusal::TooMany {
+            what: "tags",
+            count_max: TAGS_MAX,
+        });
+    }
+    let mut names = Vec::new();
+    for tag in tags {
+        names.push(name(tag, "tag ([a-z0-9][a-z0-9._-]{0,62})")?);
+    }
+    names.sort();
+    names.dedup();
+    Ok(names)
 }
 
 fn name(text: &str, what: &'static str) -> Result<Name, Refusal> {
@@ -148,7 +164,7 @@ impl Decide for AgentAdd {
             }
             .into());
         }
-        let payloads = self.payloads(moment);
+        let payloads = remarks(moment, self.notes.as_deref(), &self.metadata);
         let mut draft = moment.draft(subject, EventKind::AgentAdded(facts), payloads);
         let operation = moment.ids.operation();
         draft.operation = Some(operation.clone());

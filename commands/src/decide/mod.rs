@@ -14,6 +14,8 @@ pub mod card;
 pub mod context;
 pub mod export;
 pub mod gather;
+pub mod group;
+pub mod member;
 pub mod outcome;
 pub mod reanchor;
 pub mod round;

@@ -8,7 +8,8 @@ use missive_log::event::Alias;
 use super::card::{Loaded, Want};
 use super::{Course, Done};
 use crate::exit::Exit;
-use crate::failure::{CommandError, Failure};
+use crate::failure::CommandError;
+use crate::groups::is_its_own;
 use crate::interrupt::Interrupt;
 use crate::peer::{Target, known_aliases};
 use crate::report::agent::{AbilitiesReport, AbilitiesView};
@@ -102,12 +103,4 @@ impl<L: Log> Missive<L> {
             self.redactor(),
         ))
     }
-}
-
-/// Whether an error is about one agent alone.
-fn is_its_own(error: &CommandError) -> bool {
-    matches!(
-        error,
-        CommandError::Refused(_) | CommandError::Failed(Failure::Card { .. })
-    )
 }

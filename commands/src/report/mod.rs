@@ -5,6 +5,7 @@
 
 pub mod agent;
 pub mod context;
+pub mod group;
 pub mod push;
 pub mod send;
 pub mod stream;

@@ -16,7 +16,7 @@ use crate::note::Note;
 use crate::wire::version::Binding;
 use crate::{Refusal, Send, Target};
 
-fn seed(url: &str) -> AgentSeed {
+pub(super) fn seed(url: &str) -> AgentSeed {
     AgentSeed {
         url: url.to_owned(),
         interfaces: Vec::new(),

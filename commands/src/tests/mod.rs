@@ -9,6 +9,7 @@ mod doubt;
 mod extended;
 mod faults;
 mod field;
+mod groups;
 mod push;
 mod receive;
 mod recorded;

@@ -190,6 +190,7 @@ impl<'a> Told<'a> {
             | Refusal::NoSuchRank { .. }
             | Refusal::NothingToReduce { .. }
             | Refusal::NoReduction { .. } => return group::advice(refusal),
+            Refusal::Group(why) => group::about(why),
             Refusal::NoAgent { .. }
             | Refusal::NoAuthRef { .. }
             | Refusal::NoInterface(_)

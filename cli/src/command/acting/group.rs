@@ -1,8 +1,13 @@
 //! What to do where a group is not what it should be.
 
 use super::word;
+use crate::suggest;
 use missive_commands::Refusal;
-use missive_log::event::GroupName;
+use missive_commands::groups::GroupRefusal;
+use missive_log::event::{Alias, GroupName, Rank};
+
+/// How many taken ranks a hint names.
+const RANKS_MAX: usize = 12;
 
 /// What to do about a refusal that is about a group.
 pub(super) fn advice(refusal: &Refusal) -> Option<String> {
@@ -43,4 +48,40 @@ fn no_group(nearest: &[GroupName], renamed_to: Option<&GroupName>, deleted: bool
     }
     let names: Vec<String> = nearest.iter().map(|near| format!("`{near}`")).collect();
     format!("did you mean {}?", names.join(" or "))
+}
+
+/// What to do about a refusal that is about members or names.
+pub(super) fn about(why: &GroupRefusal) -> String {
+    match why {
+        GroupRefusal::Taken { name } => {
+            format!("choose another name; `missive group show {name}` shows this one")
+        }
+        GroupRefusal::AlreadyMember { group, agent, .. } => format!(
+            "to change its rank, tags or weight: `missive group remove {group} {agent}`, then add it again"
+        ),
+        GroupRefusal::RankTaken { taken, .. } => {
+            let shown: Vec<&str> = taken.iter().take(RANKS_MAX).map(Rank::as_str).collect();
+            let more = match taken.len().saturating_sub(RANKS_MAX) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            format!("taken are {}{more}", shown.join(", "))
+        }
+        GroupRefusal::NoMember {
+            group,
+            agent,
+            rank,
+            members,
+        } => {
+            let members: Vec<&str> = members.iter().map(Alias::as_str).collect();
+            let near = suggest::hint(agent.as_str(), "member", &members);
+            // A rank that does not fit says nothing against the alias.
+            near.filter(|_| rank.is_none())
+                .unwrap_or_else(|| format!("`missive group show {group}` shows its members"))
+        }
+        GroupRefusal::SeveralMembers { ranks, .. } => {
+            let ranks: Vec<String> = ranks.iter().map(|rank| format!("--rank {rank}")).collect();
+            format!("say which one with {}", ranks.join(" or "))
+        }
+    }
 }

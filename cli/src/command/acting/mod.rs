@@ -20,6 +20,7 @@ use crate::keyring::Keyring;
 use crate::open::{Host, Session};
 use crate::render::Output;
 use crate::render::progress::Progress;
+use missive_commands::groups::{find_group, seats};
 use missive_commands::peer::{agent_url, known_aliases, resolve};
 use missive_commands::secret::Secret;
 use missive_commands::{
@@ -28,7 +29,7 @@ use missive_commands::{
 use missive_log::backend::Station;
 use missive_log::backend::instance::Instance;
 use missive_log::backend::memory::MemoryLog;
-use missive_log::event::Alias;
+use missive_log::event::{Alias, GroupName};
 use missive_log::payload::redact::Redactor;
 use missive_log::{Ids, Log, Origin};
 use missive_projections::{Views, ViewsHost, source_of};
@@ -148,6 +149,19 @@ pub(super) fn for_requests_to(
     }
     let flags = credentials(setting, None)?;
     on_log(setting, session, views, flags, of_agents, Vec::new())
+}
+
+/// The members of a group that can be spoken to, as they are called now.
+pub(super) fn members(
+    setting: &Setting<'_>,
+    session: &Session,
+    group: &GroupName,
+) -> Result<Vec<Alias>, Failure> {
+    let views = views(session)?;
+    let told = |error: CommandError| Told::of(setting).failure(error);
+    let group = find_group(&views, group).map_err(|error| told(error.into()))?;
+    let seats = seats(&views, &setting.config, &group).map_err(|error| told(error.into()))?;
+    Ok(seats.into_iter().filter_map(|seat| seat.alias).collect())
 }
 
 fn credentials(setting: &Setting<'_>, auth_ref: Option<&str>) -> Result<Credentials, Failure> {

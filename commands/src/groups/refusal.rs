@@ -1,0 +1,84 @@
+//! Why something about a group is not done. Nothing was recorded.
+
+use missive_log::event::{Alias, GroupName, Rank};
+
+use crate::exit::Exit;
+
+/// What the rules say about groups and their members.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GroupRefusal {
+    /// There is such a group.
+    #[error("a group is already called {name}")]
+    Taken {
+        /// The name.
+        name: GroupName,
+    },
+    /// The agent is a member.
+    #[error("{agent} is a member of {group} already, with rank {rank}")]
+    AlreadyMember {
+        /// The group.
+        group: GroupName,
+        /// The agent.
+        agent: Alias,
+        /// Its rank.
+        rank: Rank,
+    },
+    /// Another member has the rank.
+    #[error("rank {rank} of {group} is that of {agent}")]
+    RankTaken {
+        /// The group.
+        group: GroupName,
+        /// The rank.
+        rank: Rank,
+        /// Who has it.
+        agent: Alias,
+        /// The ranks that are taken, in order.
+        taken: Vec<Rank>,
+    },
+    /// The agent is no member.
+    #[error("{agent} is no member of {group}{}", rank.as_ref().map(|rank| format!(" with rank {rank}")).unwrap_or_default())]
+    NoMember {
+        /// The group.
+        group: GroupName,
+        /// The agent.
+        agent: Alias,
+        /// The rank that was asked for.
+        rank: Option<Rank>,
+        /// The members, as they are called now.
+        members: Vec<Alias>,
+    },
+    /// Several members had that alias when they were added.
+    #[error("several members of {group} are or were called {agent}")]
+    SeveralMembers {
+        /// The group.
+        group: GroupName,
+        /// The alias.
+        agent: Alias,
+        /// Their ranks.
+        ranks: Vec<Rank>,
+    },
+}
+
+impl GroupRefusal {
+    /// How the command ends.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Taken { .. }
+            | Self::AlreadyMember { .. }
+            | Self::RankTaken { .. }
+            | Self::SeveralMembers { .. } => Exit::Usage,
+            Self::NoMember { .. } => Exit::NotFound,
+        }
+    }
+
+    /// The last part of `missive::<category>::<detail>`.
+    pub fn detail(&self) -> &'static str {
+        match self {
+            Self::Taken { .. } => "group_taken",
+            Self::AlreadyMember { .. } => "already_member",
+            Self::RankTaken { .. } => "rank_taken",
+            Self::NoMember { .. } => "member",
+            Self::SeveralMembers { .. } => "ambiguous_member",
+        }
+    }
+}

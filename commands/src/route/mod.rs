@@ -1,0 +1,3 @@
+//! Which agents of several are chosen, and why.
+
+pub mod abilities;
