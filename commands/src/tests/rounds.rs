@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use missive_fixtures::{Answer, EchoAgent, Gate, Setup, refused_url};
 use missive_log::event::facts::{Execution, FailurePolicy, TaskState};
-use missive_log::event::kind::{GroupCreated, GroupMemberAdded};
+use missive_log::event::kind::{GroupCreated, GroupMemberAdded, GroupMemberRemoved};
 use missive_log::event::{EventKind, GroupName, OperationId, Rank, Subject};
 use missive_projections::Views;
 
@@ -13,6 +13,7 @@ use crate::collect::barrier::{Barrier, BarrierEnd};
 use crate::collect::bcast::{Bcast, BcastEnd};
 use crate::decide::agent_add::AgentAdd;
 use crate::decide::agent_remove::AgentRemove;
+use crate::decide::agent_rename::AgentRename;
 use crate::decide::{Decision, Moment, Undecided};
 use crate::report::send::Resolution;
 use crate::{Done, Exit, Interrupt, Retry, Send, Target};
@@ -286,6 +287,109 @@ async fn a_member_that_is_not_registered_any_more_is_a_row_and_an_empty_group_is
     assert_eq!(empty.kinds().await, before);
 }
 
+/// Takes a member out of the team.
+async fn take_out(world: &World, name: &str, rank: &str) {
+    let removed = |_: &Views, moment: &Moment<'_>| -> Result<Decision, Undecided> {
+        let facts = GroupMemberRemoved {
+            agent: alias(name),
+            rank: Rank::new(rank).unwrap(),
+        };
+        let subject = Subject::Group(team());
+        let mut draft = moment.draft(subject, facts.into(), Vec::new());
+        draft.links.group = Some(team());
+        Ok(Decision {
+            expect: Vec::new(),
+            drafts: vec![draft],
+        })
+    };
+    world.missive().record(&removed).await.unwrap();
+}
+
+async fn rename(world: &World, from: &str, to: &str) {
+    let command = AgentRename {
+        old: alias(from),
+        new: alias(to),
+    };
+    world.missive().agent_rename(&command).await.unwrap();
+}
+
+#[tokio::test]
+async fn who_leaves_before_its_turn_is_not_asked_and_who_is_renamed_is() {
+    let agents = [EchoAgent::start(), EchoAgent::start(), EchoAgent::start()];
+    let gate = Gate::new("first");
+    agents[0].next_send_waits(&gate);
+    let world = world_of(&[
+        ("one", agents[0].url()),
+        ("two", agents[1].url()),
+        ("three", agents[2].url()),
+    ])
+    .await;
+    let command = Bcast {
+        execution: Execution::Sequential,
+        ..to_team("echo hi")
+    };
+    let missive = world.missive();
+    let mut never = patient();
+    let changing = async {
+        let arrived = gate.clone();
+        let waited = tokio::task::spawn_blocking(move || arrived.wait_arrived());
+        waited.await.unwrap();
+        take_out(&world, "two", "rank-2").await;
+        rename(&world, "three", "drei").await;
+        gate.open();
+    };
+
+    let (done, ()) = tokio::join!(missive.bcast(&command, &(), &mut never), changing);
+
+    insta::assert_snapshot!(story(&done.unwrap()), @r"
+    0 partial_failure [2, 0, 1]
+    rank-1 one succeeded - sent
+    rank-2 two left - -
+    rank-3 three succeeded - sent
+    ");
+    let asked: Vec<usize> = agents.iter().map(|agent| agent.messages().len()).collect();
+    assert_eq!(asked, [1, 0, 1]);
+}
+
+#[tokio::test]
+async fn a_barrier_does_not_wait_for_who_leaves_and_minds_no_rename() {
+    let agents = [EchoAgent::start(), EchoAgent::start(), EchoAgent::start()];
+    let mut told = Vec::new();
+    for required in [None, Some(3)] {
+        let world = at_work(&agents, ["ask", "done", "slow 1000000"]).await;
+        let command = Barrier {
+            required,
+            local: true,
+            ..barrier("work")
+        };
+        let waits = world.missive();
+        let mut never = patient();
+        let changing = async {
+            rename(&world, "one", "eins").await;
+            take_out(&world, "three", "rank-3").await;
+            let mut send = Send::text(Target::Alias(alias("eins")), "my name");
+            let tasks = agents[0].tasks();
+            let task = tasks.last().unwrap()["id"].as_str().unwrap();
+            send.task = Some(missive_log::event::TaskId::new(task).unwrap());
+            world.missive().send(&send, &mut patient()).await.unwrap();
+        };
+
+        let (done, ()) = tokio::join!(waits.barrier(&command, &(), &mut never), changing);
+        told.push(barrier_story(&done.unwrap()));
+    }
+
+    insta::assert_snapshot!(told.join("\n"), @r"
+    0 succeeded [2, 1, 0]
+    rank-1 succeeded completed
+    rank-2 succeeded completed
+    rank-3 left working
+    80 failed [1, 1, 1]
+    rank-1 waiting input_required
+    rank-2 succeeded completed
+    rank-3 left working
+    ");
+}
+
 fn barrier(context: &str) -> Barrier {
     Barrier {
         group: team(),
@@ -540,4 +644,53 @@ async fn a_round_whose_process_died_is_closed_by_retry_which_names_what_had_left
     };
     let resolved = lives.retry(&message, &mut patient()).await.unwrap();
     assert_eq!(resolved.report.agent.as_deref(), Some("two"));
+}
+
+#[tokio::test]
+async fn one_that_hangs_one_that_is_dead_and_one_that_asks_lose_nothing_of_the_others() {
+    let agents: Vec<EchoAgent> = (0..3).map(|_| EchoAgent::start()).collect();
+    let gate = Gate::new("hangs");
+    agents[1].next_send_waits(&gate);
+    let asks = missive_fixtures::ScriptedPeer::start();
+    asks.card(&serde_json::json!({}));
+    let task =
+        r#"{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_INPUT_REQUIRED"}}}"#;
+    asks.on(
+        "POST",
+        "/rest/message:send",
+        Answer::bytes(200, "application/a2a+json", task),
+    );
+    let mut world = world_of(&[
+        ("fine", agents[0].url()),
+        ("dead", refused_url()),
+        ("hangs", agents[1].url()),
+        ("asks", asks.url()),
+        ("fine-too", agents[2].url()),
+    ])
+    .await;
+    world.requests.timeout = Some(Duration::from_millis(400));
+
+    let done = world
+        .missive()
+        .bcast(&to_team("echo hi"), &(), &mut patient())
+        .await
+        .unwrap();
+
+    insta::assert_snapshot!(story(&done), @r"
+    86 timed_out [3, 1, 1]
+    rank-1 fine succeeded - sent
+    rank-2 dead failed - sent connect_refused
+    rank-3 hangs in_doubt - sent total_timeout
+    rank-4 asks waiting input_required sent
+    rank-5 fine-too succeeded - sent
+    ");
+    // What comes late still reaches the log.
+    gate.open();
+    world.requests.timeout = None;
+    let retry = Retry {
+        operation: done.report.members[2].operation.clone().unwrap(),
+        resend: true,
+    };
+    let late = world.missive().retry(&retry, &mut patient()).await.unwrap();
+    assert_eq!(late.report.answer.text, "hi");
 }

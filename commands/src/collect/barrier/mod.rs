@@ -5,6 +5,7 @@
 //! records counts as well. One deadline holds for all.
 
 mod end;
+mod leave;
 mod standing;
 
 use std::collections::BTreeMap;
@@ -32,6 +33,7 @@ use crate::interrupt::Interrupt;
 use crate::peer::Target;
 use crate::refusal::Refusal;
 use crate::run::Missive;
+use leave::{Membership, leave, left};
 use standing::{counts, status_of, verdict};
 
 pub use end::{BarrierEnd, BarrierMember};
@@ -198,10 +200,14 @@ impl<L: Log> Missive<L> {
         let Some(task) = &member.task else {
             return Ok(false);
         };
+        if member.status == MemberStatus::Left {
+            return Ok(false);
+        }
         let before = (member.status, member.state);
         let views = self.views();
         let known = match &member.seat.alias {
-            Some(alias) => views.task(task, Some(alias))?,
+            // It may have been renamed since.
+            Some(alias) => views.task(task, Some(&views.present_alias(alias)?))?,
             None => views.task(task, Some(&member.seat.member.agent))?,
         };
         member.state = known.map(|known| known.state);
@@ -228,6 +234,7 @@ impl<L: Log> Missive<L> {
         interrupt: &mut Interrupt,
     ) -> Result<RoundStatus, CommandError> {
         let places = places(&end.members);
+        let mut membership = Membership::of(&command.group);
         let (let_go, wish) = wish();
         let mut asking: FuturesUnordered<Pin<Box<dyn Future<Output = Asked> + '_>>> =
             FuturesUnordered::new();
@@ -238,8 +245,14 @@ impl<L: Log> Missive<L> {
         }
         let status = loop {
             let standing = counts(end.members.iter().map(|member| member.status));
+            if command.required.is_none() {
+                // All that are members: who left is not waited for.
+                let members = end.members.len() - left(&end.members);
+                end.required = u32::try_from(members.max(1)).unwrap_or(u32::MAX);
+            }
             let required = usize::try_from(end.required).unwrap_or(usize::MAX);
-            if let Some(status) = verdict(standing, required, command.failure_policy) {
+            let gone = left(&end.members);
+            if let Some(status) = verdict(standing, gone, required, command.failure_policy) {
                 break status;
             }
             let changed = tokio::select! {
@@ -249,17 +262,24 @@ impl<L: Log> Missive<L> {
                     if let Some(member) = end.members.get_mut(asked.at) {
                         member.error = asked.error;
                     }
-                    asked.at
+                    Touch::Look(asked.at)
                 }).collect(),
-                records = following.next() => self.touched(&records?, &places),
+                records = following.next() => {
+                    self.touched(&records?, &places, &mut membership, &end.members)
+                }
                 () = self.time_is_up() => break RoundStatus::TimedOut,
             };
-            let changed: Vec<usize> = changed;
-            for at in changed {
+            let changed: Vec<Touch> = changed;
+            for touch in changed {
+                let (Touch::Look(at) | Touch::Leave(at)) = touch;
                 let Some(member) = end.members.get_mut(at) else {
                     continue;
                 };
-                if self.look_at_member(member, &end.states)? {
+                let changed = match touch {
+                    Touch::Look(_) => self.look_at_member(member, &end.states)?,
+                    Touch::Leave(_) => leave(member),
+                };
+                if changed {
                     let member = member.clone_shown();
                     let statuses = end.members.iter().map(|member| member.status);
                     let [satisfied, ..] = counts(statuses);
@@ -274,19 +294,28 @@ impl<L: Log> Missive<L> {
         Ok(status)
     }
 
-    /// The members whose tasks are concerned by what was appended.
-    fn touched(&self, records: &[Record], places: &BTreeMap<TaskId, Vec<usize>>) -> Vec<usize> {
+    /// The members that are concerned by what was appended, in its order.
+    fn touched(
+        &self,
+        records: &[Record],
+        places: &BTreeMap<TaskId, Vec<usize>>,
+        membership: &mut Membership,
+        members: &[BarrierMember],
+    ) -> Vec<Touch> {
         if let Some(newest) = records.last() {
             self.saw(newest.seq);
         }
-        let events = records.iter().filter_map(|record| record.decode().ok());
-        let mut touched: Vec<usize> = events
-            .filter_map(|event| places.get(event.links.task.as_ref()?))
-            .flatten()
-            .copied()
-            .collect();
-        touched.sort_unstable();
-        touched.dedup();
+        let mut touched = Vec::new();
+        for event in records.iter().filter_map(|record| record.decode().ok()) {
+            let left = membership.left(&event, members).into_iter();
+            touched.extend(left.map(Touch::Leave));
+            let of_task = event.links.task.as_ref().and_then(|task| places.get(task));
+            for at in of_task.into_iter().flatten() {
+                if touched.last() != Some(&Touch::Look(*at)) {
+                    touched.push(Touch::Look(*at));
+                }
+            }
+        }
         touched
     }
 
@@ -295,6 +324,13 @@ impl<L: Log> Missive<L> {
         let mut pause = WAITING_MIN;
         loop {
             let mut interrupt = wish.interrupt();
+            let on = match self.as_it_is_called_now(&on) {
+                Ok(on) => on,
+                Err(error) => {
+                    let error = Some(error);
+                    return Asked { at, error };
+                }
+            };
             let asked = self.task_wait(&on, command.interval, &mut interrupt).await;
             match asked {
                 Err(error) if error.exit() == Exit::Interrupted => {
@@ -318,6 +354,26 @@ impl<L: Log> Missive<L> {
             }
         }
     }
+}
+
+impl<L: Log> Missive<L> {
+    fn as_it_is_called_now(&self, on: &OnTask) -> Result<OnTask, CommandError> {
+        let target = match &on.target {
+            Target::Alias(alias) => Target::Alias(self.views().present_alias(alias)?),
+            Target::Url(url) => Target::Url(url.clone()),
+        };
+        let task = on.task.clone();
+        Ok(OnTask { target, task })
+    }
+}
+
+/// What an event means for a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Touch {
+    /// Its task may stand otherwise.
+    Look(usize),
+    /// It was taken out of the group.
+    Leave(usize),
 }
 
 /// A member that is not asked any more.

@@ -26,6 +26,7 @@ pub(super) fn has_failed(status: MemberStatus) -> bool {
         MemberStatus::Failed
         | MemberStatus::Canceled
         | MemberStatus::Unregistered
+        | MemberStatus::Left
         | MemberStatus::MissingTask => true,
         MemberStatus::Succeeded
         | MemberStatus::Accepted
@@ -56,12 +57,14 @@ pub(super) fn counts(statuses: impl Iterator<Item = MemberStatus>) -> [usize; 3]
 }
 
 /// What came of a barrier, once that is clear; a quorum that cannot be reached any more ends it at once.
+/// Of those who cannot satisfy it any more, so many `left`, which is no failure.
 pub(super) fn verdict(
     [satisfied, failed, open]: [usize; 3],
+    left: usize,
     required: usize,
     policy: FailurePolicy,
 ) -> Option<RoundStatus> {
-    let stopped = policy == FailurePolicy::Stop && failed > 0;
+    let stopped = policy == FailurePolicy::Stop && failed > left;
     if stopped || satisfied + open < required {
         Some(RoundStatus::Failed)
     } else if satisfied >= required {
@@ -101,11 +104,11 @@ mod tests {
     #[test]
     fn a_quorum_may_be_reached_although_somebody_failed_unless_that_stops_it() {
         assert_eq!(
-            verdict([2, 1, 0], 2, FailurePolicy::Continue),
+            verdict([2, 1, 0], 0, 2, FailurePolicy::Continue),
             Some(RoundStatus::Succeeded)
         );
         assert_eq!(
-            verdict([2, 1, 0], 2, FailurePolicy::Stop),
+            verdict([2, 1, 0], 0, 2, FailurePolicy::Stop),
             Some(RoundStatus::Failed)
         );
     }
@@ -115,7 +118,7 @@ mod tests {
         fn a_barrier_goes_on_exactly_as_long_as_its_quorum_is_open(
             satisfied in 0_usize..5, failed in 0_usize..5, open in 0_usize..5, required in 1_usize..12,
         ) {
-            let verdict = verdict([satisfied, failed, open], required, FailurePolicy::Continue);
+            let verdict = verdict([satisfied, failed, open], 0, required, FailurePolicy::Continue);
 
             let undecided = satisfied < required && satisfied + open >= required;
             prop_assert_eq!(verdict.is_none(), undecided);

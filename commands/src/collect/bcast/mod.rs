@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use missive_log::Log;
 use missive_log::event::facts::{Execution, FailurePolicy, MemberStatus};
 use missive_log::event::kind::BcastStarted;
-use missive_log::event::{ContextId, GroupName, Links, OperationId, Seq, Subject};
+use missive_log::event::{Alias, ContextId, GroupName, Links, OperationId, Seq, Subject};
 use missive_projections::Views;
 
 use super::crowd::{Wish, all};
@@ -25,6 +25,7 @@ use crate::decide::{Decide, Decision, Moment, Undecided, unchanged};
 use crate::drive::stream::Stream;
 use crate::drive::{Course, Done};
 use crate::failure::{CommandError, Failure};
+use crate::groups::present_group;
 use crate::interrupt::Interrupt;
 use crate::peer::Target;
 use crate::refusal::Refusal;
@@ -104,7 +105,7 @@ impl<L: Log> Missive<L> {
             let end = if stopped.load(Ordering::Acquire) || wish.has_come() {
                 MemberEnd::nothing(seat, MemberStatus::Skipped)
             } else {
-                self.send_to_seat(command, &context, seat, watch, &wish)
+                self.send_to_seat(command, (&context, &roster), seat, watch, &wish)
                     .await
             };
             if has_failed(end.status) && command.failure_policy == FailurePolicy::Stop {
@@ -166,10 +167,32 @@ impl<L: Log> Missive<L> {
         u64::try_from(limit.as_millis()).ok()
     }
 
+    /// What a member is called now; none if it was taken out of the group since the beginning.
+    fn still_member(
+        &self,
+        seat: &Seat,
+        alias: &Alias,
+        roster: &Roster,
+    ) -> Result<Option<Alias>, CommandError> {
+        let views = self.views();
+        let subject = Subject::Group(roster.group.name.clone());
+        let changed = views.last_of(&subject)?;
+        if changed.is_some_and(|seq| seq > roster.position) {
+            let members = match present_group(&views, &roster.group.name)? {
+                Some(group) => views.members(&group)?,
+                None => Vec::new(),
+            };
+            if !members.contains(&seat.member) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(views.present_alias(alias)?))
+    }
+
     async fn send_to_seat(
         &self,
         command: &Bcast,
-        context: &ContextId,
+        (context, roster): (&ContextId, &Roster),
         seat: &Seat,
         watch: &impl Watch,
         wish: &Wish,
@@ -177,11 +200,16 @@ impl<L: Log> Missive<L> {
         let Some(alias) = &seat.alias else {
             return MemberEnd::nothing(seat, MemberStatus::Unregistered);
         };
+        let alias = match self.still_member(seat, alias, roster) {
+            Ok(Some(alias)) => alias,
+            Ok(None) => return MemberEnd::nothing(seat, MemberStatus::Left),
+            Err(error) => return MemberEnd::of(seat, Err(error)),
+        };
         if self.deadline().is_some_and(|deadline| deadline.is_over()) {
             return MemberEnd::nothing(seat, MemberStatus::TimedOut);
         }
         let send = Send {
-            target: Target::Alias(alias.clone()),
+            target: Target::Alias(alias),
             context: Some(context.to_string()),
             task: None,
             message_id: None,

@@ -86,6 +86,8 @@ stored_enum!(
         Canceled = "canceled",
         /// It is not registered any more, so nothing was sent.
         Unregistered = "unregistered",
+        /// It was taken out of the group before it was done.
+        Left = "left",
         /// It has no task in the context.
         MissingTask = "missing_task",
         /// It has a task, and has said nothing.
