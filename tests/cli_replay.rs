@@ -345,3 +345,59 @@ fn a_context_is_watched_again_without_its_pauses() {
         "{json}"
     );
 }
+
+#[test]
+fn two_moments_are_compared_view_by_view() {
+    let (_agent, world) = lived();
+    let (place, _) = place_of(&world, "a2a.send.responded");
+
+    let shown = world.missive(["events", "diff", "--from", &place]);
+    let json = world.missive(["events", "diff", "--from", "2", "--to", &place, "--json"]);
+    let none = world.missive(["events", "diff", "--from", &place, "--to", &place]);
+    let swapped = world.missive(["events", "diff", "--from", &place, "--to", "2"]);
+    let beyond = world.missive(["events", "diff", "--from", "999"]);
+
+    insta::assert_snapshot!(ids_hidden(&shown.to_string()), @r"
+    exit 0
+    ------- stdout -------
+    from    9 at 2026-12-01T09:30:00Z
+    to      13 at 2026-12-01T09:30:00Z
+    events  4
+
+    view       id                 change   field      from            to
+    agents     python             changed  alias      py              python
+    contexts   r-7                changed  messages   1               2
+    tasks      task-1             changed  state      input_required  completed
+    tasks      task-1             changed  artifacts  0               1
+    tasks      task-1             changed  history    1               2
+    artifacts  task-1 artifact-5  added    parts                      1
+    artifacts  task-1 artifact-5  added    pieces                     0
+    artifacts  task-1 artifact-5  added    complete                   true
+    artifacts  task-1 artifact-5  added    said                       event 11
+    ");
+    insta::assert_snapshot!(none, @r"
+    exit 0
+    ------- stdout -------
+    from    9 at 2026-12-01T09:30:00Z
+    to      9 at 2026-12-01T09:30:00Z
+    events  0
+    ------- stderr -------
+    nothing changed that a view shows
+    ");
+    assert_eq!(swapped.code, Some(64), "{swapped}");
+    assert_eq!(beyond.code, Some(66), "{beyond}");
+    let data = &json.json()["data"];
+    assert_eq!(data["from"]["sequence"], 2);
+    let changes = data["changes"].as_array().unwrap();
+    let of = |view: &str| {
+        changes
+            .iter()
+            .filter(|change| change["view"] == view)
+            .count()
+    };
+    assert_eq!(
+        [of("contexts"), of("tasks"), of("outputs")],
+        [1, 1, 1],
+        "{data}"
+    );
+}

@@ -40,7 +40,7 @@ pub use group::{Group, GroupEntry, Member, Standing, compare_ranks};
 pub use host::{Status, ViewsFolder, ViewsHost};
 pub use index::TERM_BYTES_MAX;
 pub use message::{Direction, Message};
-pub use moment::{At, Records, Scope};
+pub use moment::{At, Change, Changed, Changes, FieldChange, Records, Scope};
 pub use outbox::{Doubt, Intent, Open};
 pub use output::{Output, Said};
 pub use push::PushConfig;

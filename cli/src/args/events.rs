@@ -1,7 +1,8 @@
 //! `missive events`, `missive log` and `missive projection`: reading the record.
 
-use super::value::{alias, group, id, identifier, moment, operation, origin};
+use super::value::{alias, at, group, id, identifier, moment, operation, origin};
 use missive_log::event::{Alias, GroupName, OperationId, Origin, TaskId, Timestamp};
+use missive_projections::At;
 use std::num::NonZeroU32;
 
 /// The subcommands of `events`.
@@ -52,6 +53,15 @@ A request names its operation, and --operation ID lists all that belongs to it. 
   missive events replay --context c-9 --watch 1
   missive events replay --context c-9 --watch 20")]
     Replay(Replay),
+
+    /// Tell what changed between two moments, view by view
+    #[command(after_help = "Examples:
+  missive events diff --from 40
+  missive events diff --from 2026-12-01T09:00:00Z --to 2026-12-01T10:00:00Z
+  missive events diff --from 40 --to 60 --json | jq '.data.changes[] | select(.view == \"tasks\")'
+
+What a message says is told by its event: `missive events show SEQ` shows it, and `missive events list` who did it.")]
+    Diff(Diff),
 
     /// Count events by type, agent and time
     #[command(after_help = "Examples:
@@ -166,6 +176,18 @@ pub(crate) enum Speed {
     Times(NonZeroU32),
     /// Without any pause.
     AtOnce,
+}
+
+/// `events diff`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Diff {
+    /// The earlier moment: after the event at this place, or after the last one that is not later than this time
+    #[arg(long, value_name = "SEQ|TIME", value_parser = at)]
+    pub(crate) from: At,
+
+    /// The later one; without it now
+    #[arg(long, value_name = "SEQ|TIME", value_parser = at)]
+    pub(crate) to: Option<At>,
 }
 
 /// `events export`.

@@ -117,6 +117,7 @@ fn answers_at_once(command: &Command) -> bool {
             Events::List(_)
                 | Events::Show(_)
                 | Events::Stats(_)
+                | Events::Diff(_)
                 | Events::Replay(Replay { watch: None, .. })
         ),
         Command::Send(_)

@@ -12,12 +12,15 @@ use crate::args::task::{Artifact, Task};
 use crate::args::{Cli, Command};
 use crate::failure::Failure;
 use crate::open::Session;
-use crate::render::Output;
+use crate::render::{Output, Progress};
 use missive_commands::Exit;
 use missive_commands::contexts::find_context;
 use missive_log::Log as _;
 use missive_log::event::{ContextId, Seq};
 use missive_projections::{At, Records, Scope, Views};
+
+/// What is told where it takes long.
+pub(super) const BACK: &str = "going back to that moment";
 
 /// Refuses `--at` where something is done, or asked of somebody, who can only be asked now.
 pub(super) fn check(cli: &Cli) -> Result<(), Failure> {
@@ -27,6 +30,7 @@ pub(super) fn check(cli: &Cli) -> Result<(), Failure> {
     let failure =
         Failure::usage("--at reads what was known at an earlier moment, and this acts now");
     let hint = match &cli.command {
+        Command::Events(Events::Diff(_)) => "--from and --to are the two moments",
         Command::Events(_) => "`--until TIME` leaves out later events",
         Command::Agent(_) | Command::Task(_) | Command::Group(_) => {
             "leave out --remote, --refresh and --extended: nobody can be asked about the past"
@@ -96,6 +100,7 @@ fn looks_back(command: &Command) -> bool {
             | Events::Tail(_)
             | Events::Export(_)
             | Events::Replay(_)
+            | Events::Diff(_)
             | Events::Verify(_),
         )
         | Command::Projection(Projection::Verify | Projection::Rebuild)
@@ -145,18 +150,23 @@ pub(super) fn look(
         return Ok((live, newest));
     };
     let records = records(session);
-    let progress = output.progress("going back to that moment");
-    let mut said = 0;
-    let views = live.at(place, scope, &records, &mut |seen| {
-        let percent = seen.0.saturating_mul(100) / place.0.max(1);
-        if percent > said {
-            said = percent;
-            progress.say(&format!("going back to that moment: {percent} %"));
-        }
-    });
+    let progress = output.progress(BACK);
+    let views = live.at(place, scope, &records, &mut back(&progress, place));
     drop(progress);
     let views = views.map_err(|error| session.views_failure(&error))?;
     Ok((views, place))
+}
+
+/// What is told of a fold of the whole log up to a place.
+pub(super) fn back(progress: &Progress, place: Seq) -> impl FnMut(Seq) {
+    let mut said = 0;
+    move |seen| {
+        let percent = seen.0.saturating_mul(100) / place.0.max(1);
+        if percent != said {
+            said = percent;
+            progress.say(&format!("{BACK}: {percent} %"));
+        }
+    }
 }
 
 /// The place that `--at` means.

@@ -124,6 +124,8 @@ pub(crate) enum Kind {
     EventsStats,
     /// `events replay`.
     EventsReplay,
+    /// `events diff`.
+    EventsDiff,
     /// `log head`.
     LogHead,
     /// `log re-anchor`.

@@ -13,6 +13,7 @@ pub(crate) mod sink;
 pub(crate) use envelope::Kind;
 pub(crate) use output::Output;
 pub(crate) use page::{Page, Tint};
+pub(crate) use progress::Progress;
 pub(crate) use sink::Reader;
 
 use crate::failure::Failure;

@@ -12,11 +12,13 @@
 //! One number is exact for honest logs only: how many messages a context has counts answers by their cause,
 //! and an outcome that names a cause of another operation is not found.
 
+mod diff;
 mod fold;
 mod past;
 mod places;
 pub(crate) mod reach;
 
+pub use diff::{Change, Changed, Changes, FieldChange};
 pub(crate) use past::Past;
 pub(crate) use reach::told_beside;
 

@@ -2,6 +2,7 @@
 
 mod agents;
 mod attached;
+mod compared;
 mod disk;
 mod grouped;
 mod moments;

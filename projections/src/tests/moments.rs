@@ -7,7 +7,7 @@ use missive_log::event::GroupName;
 use std::fmt::Debug;
 
 /// The views of the whole log up to a place.
-fn whole(world: &World, place: Seq) -> Views {
+pub(super) fn whole(world: &World, place: Seq) -> Views {
     let host = ViewsHost::at(world.head().log, place, world.source()).unwrap();
     Views::hosted(Arc::new(host), place)
 }
@@ -20,7 +20,7 @@ fn at_place(world: &World, place: Seq, scope: &Scope) -> Views {
 }
 
 /// A place of a history, from its first event on.
-fn place_in(world: &World, cut: prop::sample::Index) -> Seq {
+pub(super) fn place_in(world: &World, cut: prop::sample::Index) -> Seq {
     Seq(cut.index(usize::try_from(world.head().seq.0).unwrap()) as u64 + 1)
 }
 

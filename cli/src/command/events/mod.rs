@@ -1,6 +1,7 @@
 //! `missive events`: reading the record.
 
 mod chosen;
+mod diff;
 mod export;
 mod kinds;
 mod list;
@@ -35,6 +36,7 @@ pub(super) async fn run(
         Events::Export(command) => export::run(command, setting, output).await,
         Events::Verify(command) => verify::run(command, setting, output).await,
         Events::Replay(command) => replay::run(command, setting, output).await,
+        Events::Diff(command) => diff::run(command, setting, output).await,
         Events::Stats(filter) => stats::run(filter, setting, output).await,
     }
 }
