@@ -218,7 +218,7 @@ fn what_acts_refuses_an_earlier_moment() {
     exit 64
     ------- stderr -------
     missive: --at reads what was known at an earlier moment, and this acts now
-    hint: it goes with `agent`, `group`, `task` and `context` where they read, `gather`, `reduce show`, `events stats` and `projection list`
+    hint: it goes with `agent`, `group`, `task` and `context` where they read, `gather`, `route explain`, `reduce show`, `events stats` and `projection list`
     ");
     insta::assert_snapshot!(remote, @r"
     exit 64

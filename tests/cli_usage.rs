@@ -9,7 +9,7 @@ fn without_a_command_it_says_where_the_commands_are() {
     exit 64
     ------- stderr -------
     missive: a command is missing
-    hint: commands are agent, send, stream, retry, task, context, bcast, barrier, gather, reduce, group, push, webhook, events, log, projection, doctor, demo, logs, manpage, completion
+    hint: commands are agent, send, stream, retry, task, context, bcast, barrier, gather, reduce, group, route, push, webhook, events, log, projection, doctor, demo, logs, manpage, completion
     hint: `missive --help` explains them; `missive demo` shows them at work
     ");
     insta::assert_snapshot!(TestWorld::new().missive(["agent"]), @r"

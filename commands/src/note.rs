@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use missive_log::event::ContextId;
+use missive_log::event::{Alias, ContextId};
 
 /// Something worth a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +66,13 @@ pub enum Note {
         told: String,
         /// How the task ended first.
         end: &'static str,
+    },
+    /// An agent could not be asked for its card, so what is known of it counts.
+    NotAsked {
+        /// The agent.
+        alias: Alias,
+        /// Why not.
+        why: String,
     },
     /// A task could not be followed, and is asked for.
     NotFollowed(String),
@@ -137,6 +144,9 @@ impl fmt::Display for Note {
                 f,
                 "the agent now says that the task is {told}; it is {end} since its first end, which counts"
             ),
+            Self::NotAsked { alias, why } => {
+                write!(f, "{alias} could not be asked for its card: {why}")
+            }
             Self::NotFollowed(why) => write!(
                 f,
                 "the task cannot be followed, so it is asked for again and again: {why}"

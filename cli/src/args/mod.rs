@@ -11,6 +11,7 @@ pub(crate) mod global;
 pub(crate) mod group;
 mod narrow;
 pub(crate) mod push;
+pub(crate) mod route;
 pub(crate) mod send;
 pub(crate) mod task;
 pub(crate) mod usage;
@@ -177,6 +178,16 @@ first rank), merge (every line once), rank (by weight), custom (a template).")]
     )]
     Group(group::Group),
 
+    /// Say which agents of several would be chosen, and why
+    #[command(
+        subcommand,
+        arg_required_else_help = true,
+        after_help = "Examples:
+  missive route explain --group board
+  missive route explain --agent ada --agent bob --policy fallback"
+    )]
+    Route(route::Route),
+
     /// Ask agents to push the updates of a task to a URL
     #[command(
         subcommand,
@@ -323,6 +334,7 @@ impl Command {
             Self::Gather(_) => "gather",
             Self::Reduce(_) => "reduce",
             Self::Group(_) => "group",
+            Self::Route(_) => "route",
             Self::Push(_) => "push",
             Self::Webhook(_) => "webhook",
             Self::Events(_) => "events",

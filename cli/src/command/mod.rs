@@ -17,6 +17,7 @@ mod profile;
 mod projection;
 mod push;
 mod retry;
+mod route;
 mod send;
 mod stream;
 mod task;
@@ -109,6 +110,7 @@ fn answers_at_once(command: &Command) -> bool {
         | Command::Context(_)
         | Command::Gather(_)
         | Command::Group(_)
+        | Command::Route(_)
         | Command::Push(_)
         | Command::Log(_) => true,
         Command::Task(command) => !matches!(command, Task::Subscribe(_)),
@@ -163,6 +165,7 @@ async fn dispatch(
         Command::Doctor(command) => doctor::run(command, setting, output).await,
         Command::Context(command) => context::run(command, setting, output).await,
         Command::Group(command) => group::run(command, setting, output).await,
+        Command::Route(command) => route::run(command, setting, output).await,
         Command::Task(command) => task::run(command, setting, output).await,
         Command::Bcast(command) => collect::bcast::run(command, setting, output).await,
         Command::Barrier(command) => collect::barrier::run(command, setting, output).await,

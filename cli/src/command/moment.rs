@@ -8,6 +8,7 @@ use crate::args::agent::Agent;
 use crate::args::context::Context;
 use crate::args::events::{Events, Projection};
 use crate::args::group::Group;
+use crate::args::route::Route;
 use crate::args::task::{Artifact, Task};
 use crate::args::{Cli, Command};
 use crate::failure::Failure;
@@ -32,7 +33,7 @@ pub(super) fn check(cli: &Cli) -> Result<(), Failure> {
     let hint = match &cli.command {
         Command::Events(Events::Diff(_)) => "--from and --to are the two moments",
         Command::Events(_) => "`--until TIME` leaves out later events",
-        Command::Agent(_) | Command::Task(_) | Command::Group(_) => {
+        Command::Agent(_) | Command::Task(_) | Command::Group(_) | Command::Route(_) => {
             "leave out --remote, --refresh and --extended: nobody can be asked about the past"
         }
         Command::Gather(_) => "leave out --output-dir and --record: what they do is noted now",
@@ -52,7 +53,7 @@ pub(super) fn check(cli: &Cli) -> Result<(), Failure> {
         | Command::Logs(_)
         | Command::Manpage(_)
         | Command::Completion(_) => {
-            "it goes with `agent`, `group`, `task` and `context` where they read, `gather`, `reduce show`, `events stats` and \
+            "it goes with `agent`, `group`, `task` and `context` where they read, `gather`, `route explain`, `reduce show`, `events stats` and \
              `projection list`"
         }
     };
@@ -65,6 +66,7 @@ fn looks_back(command: &Command) -> bool {
         Command::Agent(Agent::Inspect(command)) => !command.refresh && !command.extended,
         Command::Agent(Agent::Capabilities(command)) => !command.refresh,
         Command::Group(Group::Capabilities(command)) => !command.refresh,
+        Command::Route(Route::Explain(command)) => !command.needs.refresh_capabilities,
         Command::Gather(command) => command.output_dir.is_none() && !command.record,
         Command::Reduce(command) => command.look.is_some(),
         Command::Task(Task::Get(command)) => !command.remote,

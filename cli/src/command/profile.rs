@@ -30,6 +30,7 @@ pub(super) fn check(cli: &Cli, setting: &Setting<'_>) -> Result<(), Failure> {
         | Command::Projection(_)
         | Command::Task(_)
         | Command::Logs(_)
+        | Command::Route(_)
         | Command::Group(
             Group::List
             | Group::Show(_)

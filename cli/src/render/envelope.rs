@@ -96,6 +96,8 @@ pub(crate) enum Kind {
     GroupDelete,
     /// `group capabilities`.
     GroupCapabilities,
+    /// `route explain`.
+    RouteExplain,
     /// `push create`.
     PushCreate,
     /// `push get`.

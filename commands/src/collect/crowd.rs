@@ -9,11 +9,11 @@ use crate::interrupt::Interrupt;
 
 /// One wish to end for many: who asks for it once it came gets it at once.
 #[derive(Clone, Debug)]
-pub(super) struct Wish(watch::Receiver<bool>);
+pub(crate) struct Wish(watch::Receiver<bool>);
 
 impl Wish {
     /// The wish for one of them.
-    pub(super) fn interrupt(&self) -> Interrupt {
+    pub(crate) fn interrupt(&self) -> Interrupt {
         let mut wish = self.0.clone();
         Interrupt::when(async move {
             // Who holds the other end only drops it when nobody waits any more.
@@ -24,7 +24,7 @@ impl Wish {
     }
 
     /// Whether it came.
-    pub(super) fn has_come(&self) -> bool {
+    pub(crate) fn has_come(&self) -> bool {
         *self.0.borrow()
     }
 }
@@ -38,7 +38,7 @@ pub(super) fn wish() -> (watch::Sender<bool>, Wish) {
 /// Runs `one` for every item, at most `at_once` of them side by side, in the order in which they are
 /// given. Everyone is told of the user's wish to end and says itself what came of it: nothing is cut off
 /// in the middle. What came of each is given in the order of the items.
-pub(super) async fn all<I, T, F: Future<Output = T>>(
+pub(crate) async fn all<I, T, F: Future<Output = T>>(
     items: impl IntoIterator<Item = I>,
     at_once: usize,
     interrupt: &mut Interrupt,

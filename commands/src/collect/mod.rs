@@ -6,7 +6,7 @@
 
 pub mod barrier;
 pub mod bcast;
-mod crowd;
+pub(crate) mod crowd;
 pub mod gather;
 pub mod reduce;
 mod roster;

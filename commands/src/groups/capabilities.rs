@@ -9,6 +9,7 @@ use missive_log::{Log, event::Seq};
 
 use super::{Seat, find_group, seats};
 use crate::Done;
+use crate::collect::crowd::{Wish, all};
 use crate::drive::Course;
 use crate::drive::card::Want;
 use crate::exit::Exit;
@@ -181,25 +182,23 @@ impl<L: Log> Missive<L> {
         })
     }
 
-    /// Asks agents for their cards, whether the known ones are fresh or not; says why where one did not come.
+    /// Asks agents for their cards, whether the known ones are fresh or not, as many at once as the configuration
+    /// allows; says why where one did not come.
     pub(crate) async fn refresh_cards(
         &self,
         aliases: impl IntoIterator<Item = Alias>,
         interrupt: &mut Interrupt,
     ) -> Result<BTreeMap<Alias, String>, CommandError> {
+        let at_once = usize::try_from(self.qos().concurrency_max).unwrap_or(1);
+        let asked = all(aliases, at_once, interrupt, async |alias, wish: Wish| {
+            let came = self.refresh_card(&alias, &mut wish.interrupt()).await;
+            (alias, came)
+        })
+        .await;
         let mut failed = BTreeMap::new();
-        for alias in aliases {
-            let peer = match self.peer(&Target::Alias(alias.clone())) {
-                Ok(peer) => peer,
-                Err(CommandError::Refused(why)) => {
-                    failed.insert(alias, why.to_string());
-                    continue;
-                }
-                Err(error @ CommandError::Failed(_)) => return Err(error),
-            };
-            let mut course = Course::new(self.ids().operation());
-            match self.card(&mut course, &peer, Want::Newest, interrupt).await {
-                Ok(_) => {}
+        for (alias, came) in asked {
+            match came {
+                Ok(()) => {}
                 Err(error) if is_its_own(&error) => {
                     failed.insert(alias, self.redactor().clean(&error.to_string()));
                 }
@@ -207,6 +206,18 @@ impl<L: Log> Missive<L> {
             }
         }
         Ok(failed)
+    }
+
+    async fn refresh_card(
+        &self,
+        alias: &Alias,
+        interrupt: &mut Interrupt,
+    ) -> Result<(), CommandError> {
+        let peer = self.peer(&Target::Alias(alias.clone()))?;
+        let mut course = Course::new(self.ids().operation());
+        self.card(&mut course, &peer, Want::Newest, interrupt)
+            .await?;
+        Ok(())
     }
 }
 

@@ -1,5 +1,6 @@
 //! Why something about a group is not done. Nothing was recorded.
 
+use missive_log::event::facts::RoutingPolicy;
 use missive_log::event::{Alias, GroupName, Rank};
 
 use crate::exit::Exit;
@@ -57,6 +58,14 @@ pub enum GroupRefusal {
         /// Their ranks.
         ranks: Vec<Rank>,
     },
+    /// Something was given that the policy has no use for.
+    #[error("a {what} does not go with the policy {policy}")]
+    NotOfPolicy {
+        /// `quorum` or `cursor`.
+        what: &'static str,
+        /// The policy.
+        policy: RoutingPolicy,
+    },
 }
 
 impl GroupRefusal {
@@ -66,7 +75,8 @@ impl GroupRefusal {
             Self::Taken { .. }
             | Self::AlreadyMember { .. }
             | Self::RankTaken { .. }
-            | Self::SeveralMembers { .. } => Exit::Usage,
+            | Self::SeveralMembers { .. }
+            | Self::NotOfPolicy { .. } => Exit::Usage,
             Self::NoMember { .. } => Exit::NotFound,
         }
     }
@@ -79,6 +89,7 @@ impl GroupRefusal {
             Self::RankTaken { .. } => "rank_taken",
             Self::NoMember { .. } => "member",
             Self::SeveralMembers { .. } => "ambiguous_member",
+            Self::NotOfPolicy { .. } => "policy",
         }
     }
 }

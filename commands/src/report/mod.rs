@@ -7,6 +7,7 @@ pub mod agent;
 pub mod context;
 pub mod group;
 pub mod push;
+pub mod route;
 pub mod send;
 pub mod stream;
 pub mod task;

@@ -15,6 +15,7 @@ mod receive;
 mod recorded;
 mod reductions;
 mod rounds;
+mod routing;
 mod send;
 mod signatures;
 mod streams;

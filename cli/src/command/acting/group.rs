@@ -83,5 +83,11 @@ pub(super) fn about(why: &GroupRefusal) -> String {
             let ranks: Vec<String> = ranks.iter().map(|rank| format!("--rank {rank}")).collect();
             format!("say which one with {}", ranks.join(" or "))
         }
+        GroupRefusal::NotOfPolicy { what: "quorum", .. } => {
+            "--quorum goes with `--policy quorum`".to_owned()
+        }
+        GroupRefusal::NotOfPolicy { .. } => {
+            "--cursor goes with `--policy round-robin` and `--policy weighted`".to_owned()
+        }
     }
 }
