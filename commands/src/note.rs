@@ -144,14 +144,22 @@ impl fmt::Display for Note {
                 f,
                 "the agent now says that the task is {told}; it is {end} since its first end, which counts"
             ),
-            Self::NotAsked { alias, why } => {
-                write!(f, "{alias} could not be asked for its card: {why}")
-            }
+            Self::NotAsked { .. } => self.of_group(f),
             Self::NotFollowed(why) => write!(
                 f,
                 "the task cannot be followed, so it is asked for again and again: {why}"
             ),
             Self::StreamError(what) => write!(f, "the stream ended with an error: {what}"),
         }
+    }
+}
+
+impl Note {
+    /// The words about members of groups; nothing for other notes.
+    fn of_group(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::NotAsked { alias, why } = self {
+            return write!(f, "{alias} could not be asked for its card: {why}");
+        }
+        Ok(())
     }
 }

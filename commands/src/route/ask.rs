@@ -102,13 +102,11 @@ pub(super) struct Known(BTreeMap<Seq, (Vec<String>, Option<Abilities>)>);
 impl Known {
     fn candidate(&self, seat: &Seat) -> Candidate {
         // Who became a member since is known by the views alone.
-        let (tags, abilities) = match self.0.get(&seat.member.added) {
-            Some((tags, abilities)) => (tags.clone(), abilities.clone()),
-            None => {
-                let tags = seat.member.tags.iter().map(ToString::to_string);
-                (tags.collect(), None)
-            }
-        };
+        let known = self.0.get(&seat.member.added).cloned();
+        let (tags, abilities) = known.unwrap_or_else(|| {
+            let tags = seat.member.tags.iter().map(ToString::to_string);
+            (tags.collect(), None)
+        });
         Candidate {
             agent: seat.agent().clone(),
             rank: Some(seat.member.rank.clone()),

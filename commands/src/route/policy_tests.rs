@@ -15,19 +15,18 @@ use crate::wire::card::{Card, Skill};
 #[derive(Clone, Debug)]
 struct Made {
     weight: u64,
-    has_card: bool,
-    translates: bool,
+    /// Whether it says that it translates, if there is a card.
+    card: Option<bool>,
     tagged: bool,
     gone: bool,
 }
 
 fn candidate(number: usize, made: &Made) -> Candidate {
-    let skill = made.translates.then(|| Skill {
-        id: "translate".to_owned(),
-        ..Skill::default()
-    });
-    let card = Card {
-        skills: skill.into_iter().collect(),
+    let card = |translates: bool| Card {
+        skills: vec![Skill {
+            id: if translates { "translate" } else { "weather" }.to_owned(),
+            ..Skill::default()
+        }],
         ..Card::default()
     };
     Candidate {
@@ -36,8 +35,8 @@ fn candidate(number: usize, made: &Made) -> Candidate {
         weight: Weight::from_millionths(made.weight).unwrap(),
         tags: made.tagged.then(|| "eu".to_owned()).into_iter().collect(),
         abilities: made
-            .has_card
-            .then(|| Abilities::of(&card, &BTreeMap::new())),
+            .card
+            .map(|translates| Abilities::of(&card(translates), &BTreeMap::new())),
         gone: made.gone,
     }
 }
@@ -49,8 +48,7 @@ fn alias(number: usize) -> Alias {
 fn plain(count: usize) -> Vec<Candidate> {
     let made = Made {
         weight: Weight::SCALE,
-        has_card: true,
-        translates: true,
+        card: Some(true),
         tagged: true,
         gone: false,
     };
@@ -72,8 +70,7 @@ fn members() -> impl Strategy<Value = Vec<Candidate>> {
         let [has_card, translates, tagged] = bools;
         Made {
             weight,
-            has_card,
-            translates,
+            card: has_card.then_some(translates),
             tagged,
             gone: gone == 0,
         }
@@ -220,8 +217,8 @@ proptest! {
 
         let total: u64 = weights.iter().sum();
         for (taken, weight) in taken.iter().zip(&weights) {
-            let share = turns as f64 * *weight as f64 / total as f64;
-            prop_assert!((f64::from(*taken) - share).abs() < 4.0, "{taken} for {share}");
+            let (got, due) = (u64::from(*taken) * total, turns * weight);
+            prop_assert!(got.abs_diff(due) < 4 * total, "{taken} of {turns} for {weight} of {total}");
         }
     }
 }
