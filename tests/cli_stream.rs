@@ -59,6 +59,7 @@ fn people_see_the_text_as_it_comes_and_a_line_per_change_of_the_task() {
     working
     completed
     task task-20 of py completed: 4 updates
+    hint: `missive task artifact save task-20 artifact-22` writes it to a file
     ");
     agent.next_stream_is_cut(3, Piece::Reset);
     insta::assert_snapshot!(streamed(&world, &["task hello, world"]), @r"
@@ -284,4 +285,31 @@ fn a_stream_that_broke_before_it_said_anything_is_listed_by_the_doctor() {
 
     assert_eq!(run.code, Some(86), "{run}");
     assert!(doctor.stdout.contains("is in doubt"), "{doctor}");
+}
+
+#[test]
+fn what_a_stream_tells_of_another_task_names_that_task() {
+    let peer = ScriptedPeer::start();
+    peer.card(&json!({"capabilities": {"streaming": true}}));
+    let status = |task: &str, state: &str| {
+        json!({"statusUpdate": {"taskId": task, "contextId": "c", "status": {"state": state}}})
+            .to_string()
+    };
+    peer.on_stream(&Answer::a2a_stream([
+        r#"{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_WORKING"}}}"#.to_owned(),
+        status("o\u{1b}[2J", "TASK_STATE_FAILED"),
+        status("o\u{1b}[2J", "TASK_STATE_FAILED"),
+        status("t", "TASK_STATE_COMPLETED"),
+    ]));
+    let world = world_with(&peer.url());
+
+    insta::assert_snapshot!(streamed(&world, &["hi"]), @r"
+    exit 0
+    ------- stderr -------
+    working
+    task o [2J: failed
+    completed
+    note: the agent breaks A2A: task_mismatch: an update of another task than the stream's
+    task t of py completed: 4 updates
+    ");
 }

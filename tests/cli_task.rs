@@ -131,3 +131,18 @@ fn tasks_are_listed_from_the_log_and_from_the_agent() {
     hint: see `missive task list --help`
     ");
 }
+
+#[test]
+fn a_task_that_the_agent_does_not_know_gives_advice_about_flags_that_were_given() {
+    let peer = ScriptedPeer::start();
+    peer.card(&json!({}));
+    peer.on_get_task("t-1", &Answer::a2a_error("task_not_found"));
+    let world = world_with(&peer.url());
+
+    insta::assert_snapshot!(shown(&world, &["get", "t-1", "--remote", "--agent", "py"]), @r"
+    exit 66
+    ------- stderr -------
+    missive: the agent answered TASK_NOT_FOUND: task not found
+    hint: `missive task list` shows the tasks that the log knows
+    ");
+}

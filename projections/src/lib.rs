@@ -44,7 +44,7 @@ pub use moment::{At, Change, Changed, Changes, FieldChange, Records, Scope};
 pub use outbox::{Doubt, Intent, Open};
 pub use output::{Output, Said};
 pub use push::PushConfig;
-pub use read::{LIST_MAX, Views};
+pub use read::{LIST_MAX, TaskPlace, Views};
 pub use round::{Reduction, Round, RoundMember, RoundWhat};
 pub use rows::attached::{Attached, Call};
 pub use select::{Filter, KindPattern, SELECT_MAX};

@@ -31,6 +31,8 @@ use std::sync::Arc;
 mod rounds;
 mod tasks;
 
+pub use tasks::TaskPlace;
+
 /// The most rows that one list gives: longer lists are asked for by narrower questions.
 pub const LIST_MAX: usize = 100_000;
 

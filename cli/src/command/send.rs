@@ -130,12 +130,9 @@ fn beside(answer: &AnswerReport) -> Beside {
 
 /// How to get the bytes of a file, which people are not shown. `at` is the event that holds the answer.
 pub(super) fn tell_files(output: &Output, agent: &str, answer: &AnswerReport, at: u64) {
-    let beside = beside(answer);
-    let Some(place) = beside.first_file() else {
-        return;
-    };
+    // Of a stream the whole task may never have come: its artifacts are put together from pieces.
     if let Some(task) = &answer.task_id
-        && let Some(artifact) = holder(place, answer)
+        && let Some(artifact) = with_file(answer)
     {
         let (task, artifact) = (word(task), word(artifact));
         let of = acting::of_agent(agent);
@@ -144,6 +141,10 @@ pub(super) fn tell_files(output: &Output, agent: &str, answer: &AnswerReport, at
         ));
         return;
     }
+    let beside = beside(answer);
+    let Some(place) = beside.first_file() else {
+        return;
+    };
     let (command, jq) = match &answer.task_id {
         Some(task) if !place.starts_with("parts") => (
             format!("missive task get {} --json", word(task)),
@@ -159,11 +160,11 @@ pub(super) fn tell_files(output: &Output, agent: &str, answer: &AnswerReport, at
     ));
 }
 
-/// The artifact that a place is in.
-fn holder<'a>(place: &str, answer: &'a AnswerReport) -> Option<&'a str> {
-    let (at, _) = place.strip_prefix("artifacts[")?.split_once(']')?;
-    let artifact = answer.artifacts.get(at.parse::<usize>().ok()?)?;
-    artifact.artifact_id.as_deref()
+/// The first artifact that holds a file.
+fn with_file(answer: &AnswerReport) -> Option<&str> {
+    let mut artifacts = answer.artifacts.iter();
+    let found = artifacts.find(|artifact| artifact.parts.iter().any(|part| part.kind == "raw"));
+    found?.artifact_id.as_deref()
 }
 
 /// Where to look for an answer that is not in the context that was asked.

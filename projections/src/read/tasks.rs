@@ -8,6 +8,13 @@ use crate::task::Task;
 use missive_log::event::{Alias, ContextId, Seq, TaskId};
 use std::ops::ControlFlow;
 
+/// Where a task is.
+#[derive(Clone, Debug)]
+pub struct TaskPlace {
+    first: Seq,
+    key: Box<[u8]>,
+}
+
 impl Views {
     /// The task with this id that was heard of last, of this agent if one is named.
     pub fn task(&self, task: &TaskId, agent: Option<&Alias>) -> Result<Option<Task>, ViewsError> {
@@ -86,6 +93,31 @@ impl Views {
         let mut tasks = self.tasks_in(context)?;
         tasks.retain(|task| identities.contains(&task.identity));
         Ok(tasks)
+    }
+
+    /// Where the tasks are that were seen in a context, oldest first: for whoever goes through any number of
+    /// them without holding all.
+    pub fn task_places_in(&self, context: &ContextId) -> Result<Vec<TaskPlace>, ViewsError> {
+        let prefix = key_of(&[context.as_str().as_bytes()], &[]);
+        let mut places = Vec::new();
+        let range = KeyRange::prefix(&prefix);
+        self.each(Table::ContextTasks, range, &mut |key, _| {
+            let key = key.get(prefix.len()..).unwrap_or_default();
+            if let Some(task) = self.fetch::<Task>(Table::Tasks, key)? {
+                places.push(TaskPlace {
+                    first: task.first,
+                    key: key.into(),
+                });
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        places.sort_unstable_by_key(|place| place.first);
+        Ok(places)
+    }
+
+    /// The task at a place.
+    pub fn task_at(&self, place: &TaskPlace) -> Result<Option<Task>, ViewsError> {
+        self.fetch(Table::Tasks, &place.key)
     }
 
     /// The tasks that were seen in a context, oldest first.

@@ -228,6 +228,32 @@ fn a_list_of_any_length_can_be_gone_through_or_left() {
 }
 
 #[test]
+fn the_tasks_of_a_context_can_be_gone_through_oldest_first_one_by_one() {
+    let mut world = World::new();
+    // Their ids sort the other way round.
+    let report = |n: u32| {
+        let mut draft = about(
+            "ada",
+            updated(seen(&format!("t{n:04}"), TaskState::Working, None)),
+        );
+        draft.links.context = Some(context("c"));
+        draft
+    };
+    world.append_all((0..1_500).rev().map(report).collect());
+    world.append(report(700));
+    let views = views(&world);
+
+    let places = views.task_places_in(&context("c")).unwrap();
+
+    let tasks: Vec<_> = places
+        .iter()
+        .map(|place| views.task_at(place).unwrap().unwrap())
+        .collect();
+    assert_eq!(tasks, views.tasks_in(&context("c")).unwrap());
+    assert_eq!((tasks.len(), &tasks[0].task), (1_500, &task("t1499")));
+}
+
+#[test]
 fn a_message_that_was_sent_comes_before_one_that_came_with_its_id() {
     let mut world = World::new();
     let sent = world.append(of("op", "ada", None, send("m", 1)));

@@ -7,7 +7,7 @@ use super::super::Setting;
 use super::super::acting::{self, OnLog, Told};
 use super::super::events::{count, known, write_out};
 use super::html;
-use super::rest::{TaskRow, Withheld, tasks};
+use super::rest::{Tasks, Withheld};
 use super::story::{Chapter, Story, Wanted, of_context};
 use crate::args::context::{Export, Form};
 use crate::failure::Failure;
@@ -155,14 +155,10 @@ async fn told_whole(
     head: Head,
     target: &mut Target<'_>,
 ) -> Result<(), Failure> {
-    let tasks = tasks(context, session)?;
     let is_page = format == Form::Html;
-    let begin = if is_page {
-        html::begin(view, &tasks)
-    } else {
-        json_begin(view, &tasks, head)?
-    };
-    target.write(begin).await?;
+    if told_tasks(view, context, session, is_page, head, target).await? == Reader::Gone {
+        return Ok(());
+    }
     let mut withheld = Withheld::default();
     for wanted in [Wanted::Turns, Wanted::Evidence] {
         if wanted == Wanted::Evidence {
@@ -186,6 +182,50 @@ async fn told_whole(
     };
     target.write(end).await?;
     Ok(())
+}
+
+/// Writes everything in front of the turns: what the context is, and its tasks.
+async fn told_tasks(
+    view: &ContextView,
+    context: &Context,
+    session: &Session,
+    is_page: bool,
+    head: Head,
+    target: &mut Target<'_>,
+) -> Result<Reader, Failure> {
+    let broken = |error| session.views_failure(&error);
+    let views = session.views().map_err(broken)?;
+    let mut tasks = Tasks::of(context, views).map_err(broken)?;
+    let has_tasks = !tasks.is_empty();
+    let mut bytes = if is_page {
+        html::begin(view, has_tasks)
+    } else {
+        json_begin(view, head)?
+    };
+    let mut separator = "";
+    loop {
+        let rows = tasks.page().map_err(broken)?;
+        for row in &rows {
+            if is_page {
+                html::task(&mut bytes, row);
+                continue;
+            }
+            bytes.extend_from_slice(separator.as_bytes());
+            serde_json::to_writer(&mut bytes, row).map_err(internal)?;
+            separator = ",";
+        }
+        if tasks.is_empty() {
+            bytes.extend(if is_page {
+                html::timeline(has_tasks)
+            } else {
+                b"],\n\"turns\":[".to_vec()
+            });
+            return target.write(bytes).await;
+        }
+        if target.write(std::mem::take(&mut bytes)).await? == Reader::Gone {
+            return Ok(Reader::Gone);
+        }
+    }
 }
 
 /// Goes through the whole context once.
@@ -278,21 +318,20 @@ struct Begin<'a> {
     log: String,
     head: String,
     context: &'a ContextView,
-    tasks: &'a [TaskRow],
 }
 
-fn json_begin(view: &ContextView, tasks: &[TaskRow], head: Head) -> Result<Vec<u8>, Failure> {
+/// The beginning of the document, up to the first task.
+fn json_begin(view: &ContextView, head: Head) -> Result<Vec<u8>, Failure> {
     let begin = Begin {
         schema_version: "missive.context.v1",
         program: program()?,
         log: head.log.to_string(),
         head: head.to_string(),
         context: view,
-        tasks,
     };
     let mut bytes = serde_json::to_vec(&begin).map_err(internal)?;
     bytes.pop();
-    bytes.extend_from_slice(b",\n\"turns\":[");
+    bytes.extend_from_slice(b",\"tasks\":[");
     Ok(bytes)
 }
 

@@ -23,8 +23,8 @@ th,td{text-align:left;vertical-align:top;padding:.2rem .8rem .2rem 0;overflow-wr
 .artifact pre{font:13px/1.45 ui-monospace,monospace;background:#8881;padding:.6rem .8rem;border-radius:.4rem}\
 code{font:13px ui-monospace,monospace}.withheld{color:#b3261e}";
 
-/// The beginning of the page, up to the first turn.
-pub(super) fn begin(context: &ContextView, tasks: &[TaskRow]) -> Vec<u8> {
+/// The beginning of the page, up to the first task, or to where tasks would be.
+pub(super) fn begin(context: &ContextView, has_tasks: bool) -> Vec<u8> {
     let title = context.name.as_ref().unwrap_or(&context.context_id);
     let mut page = String::from(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
@@ -41,36 +41,40 @@ pub(super) fn begin(context: &ContextView, tasks: &[TaskRow]) -> Vec<u8> {
         page.push_str("</td></tr>\n");
     }
     page.push_str("</table>\n");
-    if !tasks.is_empty() {
+    if has_tasks {
         page.push_str(
             "<h2>Tasks</h2>\n<table>\n<tr><th>task</th><th>agent</th><th>state</th><th>artifacts</th>\
              <th>updated</th></tr>\n",
         );
     }
-    for task in tasks {
-        let artifacts: Vec<&str> = task
-            .artifacts
-            .iter()
-            .map(|artifact| artifact.artifact_id.as_str())
-            .collect();
-        let cells = [
-            text(&task.task_id),
-            text(task.agent.as_deref().unwrap_or_default()),
-            task.state.to_owned(),
-            text(&artifacts.join(" ")),
-            seconds(&task.updated),
-        ];
-        page.push_str("<tr>");
-        for cell in &cells {
-            push(&mut page, &["<td>", cell, "</td>"]);
-        }
-        page.push_str("</tr>\n");
-    }
-    if !tasks.is_empty() {
-        page.push_str("</table>\n");
-    }
-    page.push_str("<h2>Timeline</h2>\n<div class=\"line\">\n");
     page.into_bytes()
+}
+
+/// One task.
+pub(super) fn task(bytes: &mut Vec<u8>, task: &TaskRow) {
+    let artifacts = task.artifacts.iter();
+    let artifacts: Vec<&str> = artifacts.map(|one| one.artifact_id.as_str()).collect();
+    let cells = [
+        text(&task.task_id),
+        text(task.agent.as_deref().unwrap_or_default()),
+        task.state.to_owned(),
+        text(&artifacts.join(" ")),
+        seconds(&task.updated),
+    ];
+    let mut row = String::from("<tr>");
+    for cell in &cells {
+        push(&mut row, &["<td>", cell, "</td>"]);
+    }
+    row.push_str("</tr>\n");
+    bytes.extend_from_slice(row.as_bytes());
+}
+
+/// Between the tasks and the turns.
+pub(super) fn timeline(has_tasks: bool) -> Vec<u8> {
+    let table = if has_tasks { "</table>\n" } else { "" };
+    [table, "<h2>Timeline</h2>\n<div class=\"line\">\n"]
+        .concat()
+        .into_bytes()
 }
 
 /// One turn.

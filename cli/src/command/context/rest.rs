@@ -1,15 +1,15 @@
 //! What an export holds beside turns and events: tasks with their artifacts, and what is not there in full.
 
 use super::story::Chapter;
-use crate::failure::Failure;
-use crate::open::Session;
 use missive_log::event::ArtifactId;
 use missive_log::export::Shown;
-use missive_projections::Context;
+use missive_projections::{Context, TaskPlace, Views, ViewsError};
 use serde::Serialize;
 
 /// The most withheld payloads that are named one by one; the counts are of all.
 const NAMED_MAX: usize = 1_000;
+/// How many tasks are read at once.
+const PAGE: usize = 256;
 
 /// A task of the context.
 #[derive(Serialize)]
@@ -29,27 +29,46 @@ pub(super) struct ArtifactRow {
     pub(super) complete: bool,
 }
 
-pub(super) fn tasks(context: &Context, session: &Session) -> Result<Vec<TaskRow>, Failure> {
-    let broken = |error| session.views_failure(&error);
-    let views = session.views().map_err(broken)?;
-    let mut rows = Vec::new();
-    for task in views.tasks_in(&context.context).map_err(broken)? {
-        let artifacts = views.artifacts(&task).map_err(broken)?.into_iter();
-        rows.push(TaskRow {
-            task_id: task.task.to_string(),
-            agent: task.agent.as_ref().map(ToString::to_string),
-            state: task.state.as_str(),
-            updated: task.updated.to_string(),
-            artifacts: artifacts
-                .map(|artifact| ArtifactRow {
-                    artifact_id: artifact.artifact,
-                    parts: artifact.parts,
-                    complete: artifact.complete,
-                })
-                .collect(),
-        });
+/// The tasks of a context, oldest first, some at a time: a long context may have as many as it has messages.
+pub(super) struct Tasks {
+    views: Views,
+    places: std::vec::IntoIter<TaskPlace>,
+}
+
+impl Tasks {
+    pub(super) fn of(context: &Context, views: Views) -> Result<Self, ViewsError> {
+        let places = views.task_places_in(&context.context)?.into_iter();
+        Ok(Self { views, places })
     }
-    Ok(rows)
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.places.len() == 0
+    }
+
+    /// The next ones; none at the end.
+    pub(super) fn page(&mut self) -> Result<Vec<TaskRow>, ViewsError> {
+        let mut rows = Vec::new();
+        for place in self.places.by_ref().take(PAGE) {
+            let Some(task) = self.views.task_at(&place)? else {
+                continue;
+            };
+            let artifacts = self.views.artifacts(&task)?.into_iter();
+            rows.push(TaskRow {
+                task_id: task.task.to_string(),
+                agent: task.agent.as_ref().map(ToString::to_string),
+                state: task.state.as_str(),
+                updated: task.updated.to_string(),
+                artifacts: artifacts
+                    .map(|artifact| ArtifactRow {
+                        artifact_id: artifact.artifact,
+                        parts: artifact.parts,
+                        complete: artifact.complete,
+                    })
+                    .collect(),
+            });
+        }
+        Ok(rows)
+    }
 }
 
 /// What is not there in full.
