@@ -26,6 +26,7 @@ mod cli_output;
 mod cli_push;
 mod cli_replay;
 mod cli_route;
+mod cli_round;
 mod cli_secrets;
 mod cli_send;
 mod cli_stream;

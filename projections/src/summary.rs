@@ -4,7 +4,7 @@
 //! before or after them. No payload is read, and no clock. Memory grows with the number of contexts and tasks,
 //! not with that of events.
 
-use crate::task::report;
+use crate::task::{Report, report};
 use missive_log::event::facts::TaskState;
 use missive_log::event::{Alias, ContextId, EventKind, GroupName, Seq, TaskId};
 use missive_log::{Event, Timestamp};
@@ -123,9 +123,9 @@ impl Summaries {
         let told = report(&event.kind);
         let links = &event.links;
         let context = links.context.as_ref();
-        let context = context.or_else(|| told.and_then(|told| told.context()));
+        let context = context.or_else(|| told.and_then(Report::context));
         let task = links.task.as_ref();
-        let task = task.or_else(|| told.map(|told| told.task()));
+        let task = task.or_else(|| told.map(Report::task));
         let mut is_new = false;
         if let Some(task) = task {
             let summary = self
@@ -135,7 +135,7 @@ impl Summaries {
             is_new = summary.span.events == 0;
             summary.span.add(mark);
             summary.context = summary.context.take().or_else(|| context.cloned());
-            if let Some((state, _)) = told.and_then(|told| told.state()) {
+            if let Some((state, _)) = told.and_then(Report::state) {
                 summary.take(state, mark);
             }
         }

@@ -21,7 +21,8 @@ fn cut(arguments: &[OsString]) -> Option<Command> {
     let mut words = arguments.iter().skip(1).take_while(|word| *word != "--");
     let mut whole = tree();
     let mut command = take(&mut whole, &mut words)?;
-    if command.has_subcommands() {
+    // One that has arguments of its own beside commands below it is read whole.
+    if command.has_subcommands() && command.get_arguments().next().is_none() {
         let below = take(&mut command, &mut words)?;
         command = Command::new(command.get_name().to_owned()).subcommand(below);
     }
@@ -58,6 +59,8 @@ mod tests {
             "send ada -- events",
             "doctor --deep",
             "log re-anchor --reason log",
+            "reduce board --context release-7 --strategy vote",
+            "reduce show 0192f3a1-c6e8-7b4f-9d2e-5a6b7c8d9e0f --json",
         ] {
             let words = words(line);
             let whole = tree().try_get_matches_from(&words).unwrap();

@@ -98,6 +98,9 @@ fn message(error: &clap::Error) -> String {
             .join(", ");
         if prior.is_empty() || prior == flag {
             format!("{flag} stands there more than once")
+        } else if flag.is_empty() {
+            // A command below: clap does not name it.
+            format!("{prior} cannot stand in front of a further command")
         } else {
             format!("{flag} cannot be used together with {prior}")
         }

@@ -205,7 +205,7 @@ impl Memory {
                     "message": said("question-1", "Which colour?"),
                 },
             }}),
-            "opinion" => {
+            "opinion:" => {
                 self.asked += 1;
                 self.looked = false;
                 json!({"task": self.task(context, "TASK_STATE_WORKING", "let me think")})

@@ -4,6 +4,7 @@
 
 mod agents;
 mod artifacts;
+mod barriers;
 mod cards;
 mod doubt;
 mod extended;

@@ -139,6 +139,17 @@ impl Shown {
     }
 }
 
+impl Shown {
+    /// Who made it.
+    fn maker(&self) -> &str {
+        match (self.reducer_agent.as_deref(), self.method) {
+            (Some(agent), _) => agent,
+            (None, "local") => "missive",
+            (None, method) => method,
+        }
+    }
+}
+
 impl Report for Shown {
     fn kind(&self) -> Kind {
         Kind::ReduceShow
@@ -156,11 +167,8 @@ impl Report for Shown {
             ("context", self.context_id.as_deref().unwrap_or_default()),
             ("status", &status),
             ("strategy", self.strategy),
-            (
-                "made by",
-                self.reducer_agent.as_deref().unwrap_or(self.method),
-            ),
-            ("made of event", &self.position.to_string()),
+            ("made by", self.maker()),
+            ("inputs as of", &format!("event {}", self.position)),
             ("begun", &self.begun_at),
             ("ended", self.ended_at.as_deref().unwrap_or_default()),
         ]);

@@ -40,7 +40,7 @@ fn command(arguments: &Arguments) -> Result<Reduce, Failure> {
         (ReduceStrategy::Custom, None, _) => {
             return Err(Failure::usage("the strategy `custom` needs a template")
                 .detail("template")
-                .hint("--template \"{{input_count}} answers:\\n{{inputs}}\""));
+                .hint("--template '{{input_count}} answers: {{inputs}}'"));
         }
         (
             ReduceStrategy::Summarise

@@ -16,7 +16,7 @@ use serde::Serialize;
 use std::time::Duration;
 
 /// The longest pause: nobody watches a night go by.
-const PAUSE_MAX: Duration = Duration::from_mins(1);
+const PAUSE_MAX: Duration = Duration::from_secs(60);
 
 /// Shows each turn of a context after the pause that was before it, until its newest one.
 pub(in super::super) async fn watch(

@@ -208,18 +208,18 @@ impl Story {
             last: summaries.whole.last.map(Place::of),
             contexts: contexts
                 .into_iter()
-                .map(|(context, summary)| OfContext::new(context.to_string(), summary))
+                .map(|(context, summary)| OfContext::new(context.to_string(), &summary))
                 .collect(),
             tasks: tasks
                 .into_iter()
-                .map(|((task, agent), summary)| OfTask::new(task.to_string(), agent, summary))
+                .map(|((task, agent), summary)| OfTask::new(task.to_string(), agent, &summary))
                 .collect(),
         }
     }
 }
 
 impl OfContext {
-    fn new(context_id: String, summary: ContextSummary) -> Self {
+    fn new(context_id: String, summary: &ContextSummary) -> Self {
         Self {
             context_id,
             lasted: Lasted::of(&summary.span),
@@ -232,7 +232,7 @@ impl OfContext {
 }
 
 impl OfTask {
-    fn new(task_id: String, agent: Option<Alias>, summary: TaskSummary) -> Self {
+    fn new(task_id: String, agent: Option<Alias>, summary: &TaskSummary) -> Self {
         let ends = summary.states.iter().skip(1).map(|next| Some(next.from));
         let states = summary.states.iter().zip(ends.chain([None]));
         let states = states.map(|(state, end)| OfState {

@@ -138,6 +138,9 @@ impl<L: Log> Missive<L> {
         command: &Reduce,
         interrupt: &mut Interrupt,
     ) -> Result<Done<ReduceEnd>, CommandError> {
+        if let Reducer::Agent(alias) = &command.by {
+            self.peer(&Target::Alias(alias.clone()))?;
+        }
         let context = self.known_context(&command.context)?.context;
         let gathered = self.gathered(&command.group, &context).await?;
         let inputs = inputs_of(&gathered);
