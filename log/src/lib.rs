@@ -19,6 +19,7 @@ pub mod fingerprint;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 pub mod payload;
+pub mod scenario;
 pub mod seam;
 pub mod verify;
 

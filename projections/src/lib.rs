@@ -23,6 +23,7 @@ pub mod push;
 mod read;
 pub mod round;
 pub mod rows;
+pub mod scenario;
 mod select;
 mod source;
 pub mod summary;

@@ -80,6 +80,8 @@ pub struct TaskSummary {
     pub context: Option<ContextId>,
     /// Its events.
     pub span: Span,
+    /// The state that it came to.
+    pub state: Option<TaskState>,
     /// Its states, each from when it was reported; repetitions, and what came after its end, are left out.
     pub states: Vec<StateMark>,
     /// How many more changes there were than are kept.
@@ -88,11 +90,12 @@ pub struct TaskSummary {
 
 impl TaskSummary {
     fn take(&mut self, state: TaskState, mark: Mark) {
-        let last = self.states.last().map(|last| last.state);
+        let last = self.state;
         // The first end counts: whatever is told afterwards changes nothing.
         if last == Some(state) || last.is_some_and(TaskState::is_terminal) {
             return;
         }
+        self.state = Some(state);
         if self.states.len() < STATES_MAX {
             self.states.push(StateMark { state, from: mark });
         } else {

@@ -17,6 +17,7 @@ mod recorded;
 mod reductions;
 mod rounds;
 mod routing;
+mod scenarios;
 mod send;
 mod signatures;
 mod streams;

@@ -13,6 +13,7 @@
 //! and an outcome that names a cause of another operation is not found.
 
 mod diff;
+mod fields;
 mod fold;
 mod past;
 mod places;

@@ -10,10 +10,12 @@ mod outbox;
 mod replay;
 mod select;
 mod streamed;
+mod summed;
 mod tasks;
 
 use crate::rows::memory::MemoryStore;
 use crate::rows::store::Store;
+use crate::scenario::Scenario;
 use crate::views::{self, Source, State};
 use missive_log::backend::memory::MemoryLog;
 use missive_log::chain::{Link, LogId};
@@ -28,14 +30,13 @@ use missive_log::event::kind::{
     SendResponded, TaskUpdated, UnknownFact,
 };
 use missive_log::event::{
-    ActorId, Alias, ArtifactId, BatchId, ContextId, Draft, EventId, EventKind, GroupName,
-    InstanceId, MessageId, OperationId, Origin, PushConfigId, Seq, Subject, TaskId,
+    ActorId, Alias, ArtifactId, ContextId, Draft, EventId, EventKind, GroupName, InstanceId,
+    MessageId, OperationId, Origin, PushConfigId, Seq, Subject, TaskId,
 };
-use missive_log::seam::{Ids, SeededRandomness};
-use missive_log::{Batch, Clock, Head, Log, Record, Timestamp};
+use missive_log::{Head, Log, Record, Timestamp};
 use proptest::prelude::*;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 pub(super) fn alias(name: &str) -> Alias {
     Alias::new(name).unwrap()
@@ -208,22 +209,11 @@ pub(super) fn unknown(name: &str) -> EventKind {
     })
 }
 
-/// A clock that shows what it is told.
-#[derive(Debug)]
-struct Told(Arc<AtomicU64>);
-
-impl Clock for Told {
-    fn now(&self) -> Timestamp {
-        at(self.0.load(Ordering::Relaxed))
-    }
-}
-
 /// A log in memory that is written one event at a time.
 #[derive(Debug)]
 pub(super) struct World {
     pub(super) log: Arc<MemoryLog>,
-    clock: Arc<AtomicU64>,
-    batches: u8,
+    scenario: Scenario,
 }
 
 impl World {
@@ -232,19 +222,16 @@ impl World {
     }
 
     pub(super) fn seeded(seed: &[u8]) -> Self {
-        let clock = Arc::new(AtomicU64::new(BEGIN));
-        let ids = Ids::new(Told(Arc::clone(&clock)), SeededRandomness::new(seed, b""));
-        let log = Arc::new(MemoryLog::new(Arc::new(ids)).unwrap());
+        let scenario = Scenario::seeded(seed);
         Self {
-            log,
-            clock,
-            batches: 0,
+            log: Arc::clone(scenario.log()),
+            scenario,
         }
     }
 
     /// Lets time pass, in microseconds.
     pub(super) fn wait(&self, micros: u64) {
-        self.clock.fetch_add(micros, Ordering::Relaxed);
+        self.scenario.wait(Duration::from_micros(micros));
     }
 
     /// Appends one event; its place.
@@ -254,37 +241,20 @@ impl World {
 
     /// Appends a batch; the place of its last event.
     pub(super) fn append_all(&mut self, drafts: Vec<Draft>) -> Seq {
-        let place = self.head().seq.next().to_key();
-        self.batches = self.batches.wrapping_add(1);
-        let mut id = [self.batches; 16];
-        id[..8].copy_from_slice(&place);
-        let batch = Batch::new(BatchId(id), drafts);
-        crate::follow::block_on(self.log.append(batch))
-            .unwrap()
-            .last
+        let log: &missive_log::scenario::Scenario = &self.scenario;
+        log.when(Vec::new(), drafts).unwrap().last
     }
 
     pub(super) fn head(&self) -> Head {
-        *self.log.head().borrow()
+        self.scenario.head()
     }
 
     pub(super) fn source(&self) -> Source {
-        crate::source_of(Arc::clone(&self.log))
+        self.scenario.source()
     }
 
     pub(super) fn records(&self) -> Vec<Record> {
-        let mut records = Vec::new();
-        let source = self.source();
-        loop {
-            let after = records
-                .last()
-                .map_or(Seq::ZERO, |record: &Record| record.seq);
-            let page = source(after, 4_096).unwrap();
-            if page.is_empty() {
-                return records;
-            }
-            records.extend(page);
-        }
+        self.scenario.records(Seq::ZERO)
     }
 }
 

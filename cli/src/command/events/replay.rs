@@ -249,7 +249,7 @@ impl OfTask {
             context_id: summary.context.as_ref().map(ToString::to_string),
             agent: agent.map(|agent| agent.to_string()),
             lasted: Lasted::of(&summary.span),
-            state: summary.states.last().map(|last| last.state.as_str()),
+            state: summary.state.map(|state| state.as_str()),
             states: states.collect(),
             states_more: summary.states_more,
         }
