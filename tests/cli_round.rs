@@ -6,7 +6,7 @@ use missive_fixtures::{EchoAgent, refused_url};
 use serde_json::{Value, json};
 
 /// A home with these agents as members of `board`, in this order.
-fn board(members: &[(&str, &str)]) -> TestWorld {
+pub(crate) fn board(members: &[(&str, &str)]) -> TestWorld {
     let world = TestWorld::new();
     world.missive(["group", "create", "board"]);
     for (rank, (name, url)) in (1..).zip(members) {
@@ -39,7 +39,7 @@ fn three() -> [EchoAgent; 3] {
 }
 
 /// The result of a command as data, whatever its exit code.
-fn data(world: &TestWorld, arguments: &[&str]) -> Value {
+pub(crate) fn data(world: &TestWorld, arguments: &[&str]) -> Value {
     let words = arguments.iter().copied().chain(["--json"]);
     world.missive(words).json()["data"].clone()
 }
