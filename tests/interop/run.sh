@@ -128,6 +128,8 @@ push() {
   grep -q webhook_event "$home/pushed" || return 1
   ! grep -rq "$PUSH_TOKEN" "$MISSIVE_HOME"
 }
+# shellcheck source=tests/interop/team.sh
+source "$root/tests/interop/team.sh"
 record() { # after all of it
   binding=both
   step verify m events verify
@@ -168,6 +170,7 @@ for server in "$@"; do
     streams
     lists
     pushes
+    team
   done
   [[ $server == py ]] && token
 done
