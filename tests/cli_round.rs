@@ -413,13 +413,6 @@ fn what_cannot_be_reduced_is_refused_before_anything_is_recorded() {
         reduce(&["--command", "cat", "--reducer-agent", "one"]),
         reduce(&["--shell"]),
         reduce(&["--reducer-agent", "nobody"]),
-        seen(&world, &["reduce", "nobody", "--context", "talk"]),
-        seen(&world, &["reduce", "board", "--context", "nowhere"]),
-        seen(&world, &["reduce", "board", "show"]),
-        seen(
-            &world,
-            &["reduce", "show", "0192f3a1-c6e8-7b4f-9d2e-5a6b7c8d9e0f"],
-        ),
     ];
 
     insta::assert_snapshot!(told.join("\n"), @r"
@@ -462,7 +455,26 @@ fn what_cannot_be_reduced_is_refused_before_anything_is_recorded() {
     ------- stderr -------
     missive: no agent is called nobody
     hint: known agents are `one`, `three` and `two`
+    ");
+    assert_eq!(world.missive(["log", "head"]).stdout, head);
+}
 
+#[test]
+fn a_group_a_context_or_a_reduction_that_there_is_not_is_named() {
+    let agents = three();
+    let world = talk(&agents, ["echo yes", "echo no", "echo yes"]);
+
+    let told = [
+        seen(&world, &["reduce", "nobody", "--context", "talk"]),
+        seen(&world, &["reduce", "board", "--context", "nowhere"]),
+        seen(&world, &["reduce", "board", "show"]),
+        seen(
+            &world,
+            &["reduce", "show", "0192f3a1-c6e8-7b4f-9d2e-5a6b7c8d9e0f"],
+        ),
+    ];
+
+    insta::assert_snapshot!(told.join("\n"), @r"
     exit 66
     ------- stderr -------
     missive: no group is called nobody
@@ -483,7 +495,6 @@ fn what_cannot_be_reduced_is_refused_before_anything_is_recorded() {
     missive: no reduction has the id [ID]
     hint: `missive events list --type missive.reduce.completed` lists all reductions
     ");
-    assert_eq!(world.missive(["log", "head"]).stdout, head);
 }
 
 #[test]

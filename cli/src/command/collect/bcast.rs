@@ -16,6 +16,7 @@ use missive_commands::report::stream::StreamEvent;
 use missive_commands::{Done, Exit, Send, SendPart, Target};
 use missive_log::event::facts::{MemberStatus, RoundStatus};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// How many updates of members wait to be shown: a member whose update finds no room waits.
@@ -138,28 +139,37 @@ impl Report for Update {
 
 async fn show(news: &mut Receiver<News>, output: &mut Output) -> Result<(), Failure> {
     let is_ndjson = output.style().mode == Mode::Ndjson;
+    let mut shown = States::default();
     while let Some(news) = news.recv().await {
         match news {
             News::Update(agent, rank, event) if is_ndjson => {
                 output.report(&Update { agent, rank, event }).await?;
             }
-            News::Update(agent, _, event) => tell(output, &agent, &event),
+            News::Update(agent, _, event) => {
+                if let Some(state) = event.state {
+                    shown.tell(output, &agent, state);
+                }
+                for line in event.text.iter().flat_map(|text| text.lines()) {
+                    output.note(&format!("{agent} | {line}"));
+                }
+            }
             News::Ended(agent, status, state) => {
-                let state = state.unwrap_or(status.as_str()).replace('_', " ");
-                output.note(&format!("{agent}: {state}"));
+                shown.tell(output, &agent, state.unwrap_or(status.as_str()));
             }
         }
     }
     Ok(())
 }
 
-/// An update for people: who, how it stands, and each line that it said.
-fn tell(output: &Output, agent: &str, event: &StreamEvent) {
-    if let Some(state) = event.state.filter(|_| event.kind != "artifact_update") {
-        output.note(&format!("{agent}: {}", state.replace('_', " ")));
-    }
-    for line in event.text.iter().flat_map(|text| text.lines()) {
-        output.note(&format!("{agent} | {line}"));
+/// How members stand, as it was told last: only what changes is told.
+#[derive(Default)]
+struct States(BTreeMap<String, &'static str>);
+
+impl States {
+    fn tell(&mut self, output: &Output, agent: &str, now: &'static str) {
+        if self.0.insert(agent.to_owned(), now) != Some(now) {
+            output.note(&format!("{agent}: {}", now.replace('_', " ")));
+        }
     }
 }
 

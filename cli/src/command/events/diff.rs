@@ -92,7 +92,8 @@ struct Row {
 
 #[derive(Serialize)]
 struct Field {
-    field: &'static str,
+    #[serde(rename = "field")]
+    name: &'static str,
     #[serde(skip_serializing_if = "String::is_empty")]
     from: String,
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -102,7 +103,7 @@ struct Field {
 impl Row {
     fn of(change: Change) -> Self {
         let fields = change.fields.into_iter().map(|field| Field {
-            field: field.name,
+            name: field.name,
             from: field.from,
             to: field.to,
         });
@@ -140,7 +141,7 @@ impl Report for Differences {
                     row.view.replace('_', " "),
                     row.id.clone(),
                     row.change.to_owned(),
-                    field.field.replace('_', " "),
+                    field.name.replace('_', " "),
                     field.from.clone(),
                     field.to.clone(),
                 ]
