@@ -234,15 +234,15 @@ pub(super) fn compare(
     after: Option<Fields>,
     changes: &mut Vec<Change>,
 ) {
-    let changed = match (&before, &after) {
+    let what = match (&before, &after) {
         (None, None) => return,
         (None, Some(_)) => Changed::Added,
         (Some(_), None) => Changed::Removed,
         (Some(_), Some(_)) => Changed::Altered,
     };
-    let mut then: BTreeMap<&str, String> = before.iter().flatten().cloned().collect();
     let names = after.as_ref().or(before.as_ref());
     let names: Vec<&'static str> = names.into_iter().flatten().map(|(name, _)| *name).collect();
+    let mut then: BTreeMap<&str, String> = before.into_iter().flatten().collect();
     let mut now: BTreeMap<&str, String> = after.into_iter().flatten().collect();
     let fields = names.into_iter().map(|name| FieldChange {
         name,
@@ -250,13 +250,13 @@ pub(super) fn compare(
         to: now.remove(name).unwrap_or_default(),
     });
     let fields: Vec<FieldChange> = fields.filter(|field| field.from != field.to).collect();
-    if changed == Changed::Altered && fields.is_empty() {
+    if what == Changed::Altered && fields.is_empty() {
         return;
     }
     changes.push(Change {
         view,
         id,
-        changed,
+        changed: what,
         fields,
     });
 }

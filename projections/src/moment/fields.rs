@@ -6,6 +6,7 @@ use crate::error::ViewsError;
 use crate::group::Group;
 use crate::read::Views;
 use crate::task::Task;
+use missive_log::event::facts::{RoundStatus, RoutingPolicy, TaskState};
 use missive_log::event::{ContextId, OperationId, Seq, TaskId};
 
 fn joined<T: ToString>(values: impl IntoIterator<Item = T>) -> String {
@@ -104,7 +105,7 @@ pub(super) fn groups(
         |group, _| {
             Ok(vec![
                 ("name", group.name.to_string()),
-                ("policy", named(group.policy.map(|policy| policy.as_str()))),
+                ("policy", named(group.policy.map(RoutingPolicy::as_str))),
                 ("members", group.members.to_string()),
                 ("turn", group.turn.to_string()),
                 ("notes", event(group.note.map(|note| note.seq))),
@@ -272,7 +273,7 @@ pub(super) fn round(
                 ("what", round.what.name().to_owned()),
                 ("group", named(round.group.as_ref())),
                 ("context", named(round.context.as_ref())),
-                ("status", named(round.status.map(|status| status.as_str()))),
+                ("status", named(round.status.map(RoundStatus::as_str))),
                 ("members", round.members.to_string()),
             ]
         }))
@@ -294,7 +295,7 @@ pub(super) fn round(
                 ("rank", member.rank.to_string()),
                 ("status", member.status.as_str().to_owned()),
                 ("task", named(member.task.as_ref())),
-                ("state", named(member.state.map(|state| state.as_str()))),
+                ("state", named(member.state.map(TaskState::as_str))),
             ])
         },
         changes,

@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::open::Session;
 use crate::render::{Kind, Lines, Output, Page, Report};
 use missive_commands::Exit;
+use missive_log::event::facts::TaskState;
 use missive_log::event::{Alias, Seq};
 use missive_projections::ViewsError;
 use missive_projections::summary::{ContextSummary, Mark, Span, Summaries, TaskSummary};
@@ -249,7 +250,7 @@ impl OfTask {
             context_id: summary.context.as_ref().map(ToString::to_string),
             agent: agent.map(|agent| agent.to_string()),
             lasted: Lasted::of(&summary.span),
-            state: summary.state.map(|state| state.as_str()),
+            state: summary.state.map(TaskState::as_str),
             states: states.collect(),
             states_more: summary.states_more,
         }
