@@ -1,5 +1,6 @@
 //! A message that may have arrived: how it is told, and how `missive retry` resolves it.
 
+use crate::cli_round::{board, data};
 use crate::cli_send::{sent, world_with};
 use crate::{TestWorld, ids_hidden};
 use missive_fixtures::{Answer, EchoAgent, Gate, ScriptedPeer, Setup};
@@ -225,4 +226,55 @@ fn a_retry_proves_who_asks_with_the_credential_that_the_agent_is_registered_with
         "{without}{with}"
     );
     assert_eq!(with.stdout, "report\n");
+}
+
+#[test]
+fn a_broadcast_whose_process_was_killed_is_listed_and_closed() {
+    let agent = EchoAgent::start();
+    let gate = Gate::new("held");
+    agent.next_send_waits(&gate);
+    let world = board(&[("one", &agent.url())]);
+    let mut child = world
+        .command(["bcast", "board", "echo hi"])
+        .spawn()
+        .unwrap();
+    gate.wait_arrived();
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    let checks = data(&world, &["doctor"])["checks"].clone();
+    let warned: Vec<&str> = checks
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|check| check["id"] == "operations")
+        .map(|check| check["hint"].as_str().unwrap())
+        .collect();
+    let [round, message] = warned.as_slice() else {
+        panic!("{checks}");
+    };
+    let words = |hint: &str| -> Vec<String> {
+        hint.trim_start_matches("missive ")
+            .split(' ')
+            .map(str::to_owned)
+            .collect()
+    };
+    let closed = world.missive(words(round).iter().map(String::as_str));
+    insta::assert_snapshot!(ids_hidden(&closed.to_string()), @r"
+    exit 86
+    ------- stderr -------
+    its process died: it is closed, and nobody carries it on
+    hint: `missive retry [ID]` asks what became of a message that had left
+    ");
+    gate.open();
+    let resend = words(message);
+    let resend = resend.iter().map(String::as_str).chain(["--resend"]);
+    assert_eq!(world.missive(resend).code, Some(0));
+    let after = data(&world, &["doctor"])["checks"].clone();
+    let sound = after
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|check| check["id"] == "operations");
+    assert_eq!(sound.unwrap()["status"], "pass");
 }

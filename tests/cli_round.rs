@@ -2,7 +2,7 @@
 
 use crate::cli_group::seen;
 use crate::{TestWorld, ids_hidden};
-use missive_fixtures::{EchoAgent, Gate, refused_url};
+use missive_fixtures::{EchoAgent, refused_url};
 use serde_json::{Value, json};
 
 /// A home with these agents as members of `board`, in this order.
@@ -536,57 +536,6 @@ env = "SECOND"
         .missive(["events", "export", "--format", "jsonl"])
         .stdout;
     assert!(!exported.contains("first-secret") && !exported.contains("second-secret"));
-}
-
-#[test]
-fn a_broadcast_whose_process_was_killed_is_listed_and_closed() {
-    let agents = three();
-    let gate = Gate::new("held");
-    agents[0].next_send_waits(&gate);
-    let world = board(&[("one", &agents[0].url())]);
-    let mut child = world
-        .command(["bcast", "board", "echo hi"])
-        .spawn()
-        .unwrap();
-    gate.wait_arrived();
-    child.kill().unwrap();
-    child.wait().unwrap();
-
-    let checks = data(&world, &["doctor"])["checks"].clone();
-    let warned: Vec<&str> = checks
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|check| check["id"] == "operations")
-        .map(|check| check["hint"].as_str().unwrap())
-        .collect();
-    let [round, message] = warned.as_slice() else {
-        panic!("{checks}");
-    };
-    let words = |hint: &str| -> Vec<String> {
-        hint.trim_start_matches("missive ")
-            .split(' ')
-            .map(str::to_owned)
-            .collect()
-    };
-    let closed = world.missive(words(round).iter().map(String::as_str));
-    insta::assert_snapshot!(ids_hidden(&closed.to_string()), @r"
-    exit 86
-    ------- stderr -------
-    its process died: it is closed, and nobody carries it on
-    hint: `missive retry [ID]` asks what became of a message that had left
-    ");
-    gate.open();
-    let resend = words(message);
-    let resend = resend.iter().map(String::as_str).chain(["--resend"]);
-    assert_eq!(world.missive(resend).code, Some(0));
-    let after = data(&world, &["doctor"])["checks"].clone();
-    let sound = after
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|check| check["id"] == "operations");
-    assert_eq!(sound.unwrap()["status"], "pass");
 }
 
 #[test]
