@@ -153,4 +153,6 @@ fn looking_back_asks_nobody_writes_nothing_and_says_the_same_twice() {
         assert_eq!(once.stdout, again.stdout, "{look:?}");
     }
     assert_eq!(data(&world, &["log", "head"]), head);
+    let verified = world.missive(["projection", "verify"]);
+    assert_eq!(verified.code, Some(0), "{verified}");
 }

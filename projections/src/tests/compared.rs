@@ -3,6 +3,9 @@
 use super::moments::{place_in, whole};
 use super::streamed::views;
 use super::*;
+use crate::rows::fold::Fold;
+use crate::rows::{Bytes, Rows, Table};
+use crate::verify::compare;
 use crate::{Change, Records};
 
 /// What changed, with at most so many things folded apart. How many messages a context has is left out: see
@@ -89,4 +92,22 @@ fn a_renamed_agent_is_the_same_agent() {
         (field.name, field.from.as_str(), field.to.as_str()),
         ("alias", "one", "two")
     );
+}
+
+/// Verification looks at every table, whichever view writes it.
+#[test]
+fn a_row_that_no_event_made_is_found_in_every_table() {
+    let tables = Table::ALL
+        .into_iter()
+        .filter(|table| !matches!(table, Table::Meta | Table::Postings));
+    for table in tables {
+        let (sound, strange) = (memory(), memory());
+        let mut rows = Fold::new(&strange);
+        rows.put(table, b"key", Bytes::from(b"row".as_slice()));
+        strange.commit(rows.into_seen().unwrap()).unwrap();
+
+        let found = compare(&strange, &sound, Seq(1)).unwrap().difference;
+
+        assert_eq!(found.unwrap().table, table.name());
+    }
 }
