@@ -29,7 +29,7 @@ use missive_log::event::{
     Seq, TaskId,
 };
 use missive_log::{Batch, Draft, Ids, Links, Log, Subject};
-use missive_projections::{Filter, KindPattern, Views, ViewsHost, source_of};
+use missive_projections::{Filter, KindPattern, Records, Scope, Views, ViewsHost, source_of};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -290,6 +290,33 @@ fn fold(home: &Path) {
         &format!("{:?}", median(|| drop(views.task(&task, None).unwrap()))),
     );
     row("peak memory with reading", &format!("{} MB", peak_memory()));
+    look_back(&log, &views, task);
+}
+
+/// Everything once more as it stood at the newest place, in memory: of a thing and of the whole log.
+fn look_back(log: &Arc<FjallLog>, views: &Views, task: TaskId) {
+    let place = log.head().borrow().seq;
+    let records = Records::of(Arc::clone(log));
+    let at = |scope: &Scope| drop(views.at(place, scope, &records, &mut |_| {}).unwrap());
+    let scope = Scope::Task(task);
+    row(
+        "one task, looking back",
+        &format!("{:?}", median(|| at(&scope))),
+    );
+    for (scope, what) in [
+        (Scope::Tasks, "all tasks, looking back"),
+        (Scope::Contexts, "all contexts, looking back"),
+        (Scope::Everything, "every view, looking back"),
+    ] {
+        let begun = Instant::now();
+        at(&scope);
+        let rate = per_second(place.0, begun.elapsed());
+        row(what, &format!("{rate} events/s"));
+    }
+    row(
+        "peak memory with looking back",
+        &format!("{} MB", peak_memory()),
+    );
 }
 
 fn row(what: &str, value: &str) {
