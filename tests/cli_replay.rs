@@ -254,6 +254,7 @@ fn a_card_is_shown_as_it_was_known_and_nobody_is_asked() {
     as of event 3, 2026-12-01T09:30:00Z
     missive: no card of py is known
     hint: `missive events list --agent py --type 'a2a.card.*'` shows when one was fetched
+    hint: that is as of --at; without it, it is looked for as of now
     ");
 }
 

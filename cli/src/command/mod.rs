@@ -100,7 +100,7 @@ pub(crate) fn run(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
     if is_new && !profile::is_new(&setting) {
         output.note(&format!("note: profile `{}` is new", setting.profile));
     }
-    ended
+    ended.map_err(|failure| moment::told(failure, &cli.globals))
 }
 
 /// Whether a command prints one result, and nothing before it is done.

@@ -7,6 +7,7 @@ use super::Setting;
 use crate::args::agent::Agent;
 use crate::args::context::Context;
 use crate::args::events::{Events, Projection};
+use crate::args::global::Globals;
 use crate::args::group::Group;
 use crate::args::route::Route;
 use crate::args::task::{Artifact, Task};
@@ -58,6 +59,15 @@ pub(super) fn check(cli: &Cli) -> Result<(), Failure> {
         }
     };
     Err(failure.detail("at").hint(hint))
+}
+
+/// Says of what was not there at an earlier moment that it may be there now.
+pub(super) fn told(failure: Failure, globals: &Globals) -> Failure {
+    let is_about_the_moment = failure.code() == "missive::not_found::moment";
+    if globals.at.is_none() || failure.exit() != Exit::NotFound || is_about_the_moment {
+        return failure;
+    }
+    failure.hint("that is as of --at; without it, it is looked for as of now")
 }
 
 /// Whether a command only reads what is on record.
