@@ -67,6 +67,15 @@ pub enum Note {
         /// How the task ended first.
         end: &'static str,
     },
+    /// A member of a group did not do, and the next one is tried.
+    NextTried {
+        /// Who was tried.
+        agent: Alias,
+        /// What came of it.
+        why: String,
+        /// Who is tried now.
+        next: Alias,
+    },
     /// An agent could not be asked for its card, so what is known of it counts.
     NotAsked {
         /// The agent.
@@ -144,7 +153,7 @@ impl fmt::Display for Note {
                 f,
                 "the agent now says that the task is {told}; it is {end} since its first end, which counts"
             ),
-            Self::NotAsked { .. } => self.of_group(f),
+            Self::NotAsked { .. } | Self::NextTried { .. } => self.of_group(f),
             Self::NotFollowed(why) => write!(
                 f,
                 "the task cannot be followed, so it is asked for again and again: {why}"
@@ -159,6 +168,9 @@ impl Note {
     fn of_group(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Self::NotAsked { alias, why } = self {
             return write!(f, "{alias} could not be asked for its card: {why}");
+        }
+        if let Self::NextTried { agent, why, next } = self {
+            return write!(f, "{agent} was tried: {why}; {next} is tried next");
         }
         Ok(())
     }

@@ -145,6 +145,8 @@ impl Projection for Groups {
                 }
             }
             GroupFact::TurnTaken(facts) => group.turn = facts.turn.saturating_add(1),
+            // Its subject is an operation: it says nothing of the group.
+            GroupFact::MemberTried(_) => return,
         }
         save(rows, Table::Groups, key(name), &GroupEntry::Present(group));
     }

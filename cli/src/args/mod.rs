@@ -73,6 +73,7 @@ pub(crate) enum Command {
   missive send crm 'Update these' --file-bytes contacts.csv --mime text/csv
   missive send planner --json-part '{\"budget\": 1200}' --wait --json
   missive send http://127.0.0.1:7101 'echo hi' --bearer-token-env PY_TOKEN
+  missive send --group board --policy fallback 'Who is there?'
 
 Exit codes: 0 done, 80 failed, 81 canceled, 82 the time ran out, 83 input required, 84 auth required,
 85 rejected, 86 not known whether it arrived (see `missive doctor` and `missive retry`).
@@ -85,6 +86,7 @@ A file that comes back is shown by its name. Its bytes are in the task that the 
     #[command(after_help = "Examples:
   missive stream writer 'A short story about the sea'
   missive stream builder 'Run the tests' --cancel-on-interrupt
+  missive stream --group board 'Run the tests' --capability testing
   missive stream planner 'Plan the week' --ndjson | jq -r 'select(.kind == \"stream_event\").data.state'
 
 The text goes to stdout as it arrives; what happens to the task is told on stderr. Ctrl-C detaches: the task

@@ -3,22 +3,28 @@
 //! The parts of a message keep the order in which they were typed, and `--mime` describes the part
 //! that stands before it.
 
-use super::value::{Pair, Target, binding, id, identifier, operation};
+use super::route::Needs;
+use super::value::{Pair, Refused, Target, binding, group, id, identifier, operation};
 use clap::{Arg, ArgAction, ArgMatches};
 use missive_commands::wire::version::Binding;
-use missive_log::event::{MessageId, OperationId, TaskId};
+use missive_log::event::{GroupName, MessageId, OperationId, TaskId};
 use std::path::PathBuf;
 
 /// A message and where it goes, for every command that sends one.
 #[expect(clippy::struct_field_names, reason = "the field is called as its flag")]
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Message {
-    /// A registered alias, or a URL for one-off use
-    pub(crate) agent: Target,
+    /// Whom it is for.
+    #[command(flatten)]
+    pub(crate) whom: Whom,
 
     /// What is sent.
     #[command(flatten)]
     pub(crate) parts: Parts,
+
+    /// How a member is chosen.
+    #[command(flatten)]
+    pub(crate) needs: Needs,
 
     /// Metadata of the message (repeat)
     #[arg(long, value_name = "KEY=VALUE")]
@@ -29,7 +35,7 @@ pub(crate) struct Message {
     pub(crate) context: Option<String>,
 
     /// Continue this task
-    #[arg(long, value_name = "ID", value_parser = id::<TaskId>)]
+    #[arg(long, value_name = "ID", value_parser = id::<TaskId>, conflicts_with = "group")]
     pub(crate) task: Option<TaskId>,
 
     /// Point the agent to an earlier task (repeat)
@@ -51,6 +57,60 @@ pub(crate) struct Message {
     /// Use this binding
     #[arg(long, value_parser = binding())]
     pub(crate) binding: Option<Binding>,
+}
+
+/// Whom a message is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Whom {
+    /// An agent.
+    Agent(Target),
+    /// A member of a group. Then the only positional is the message.
+    Group(GroupName),
+}
+
+impl clap::Args for Whom {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        command
+            .arg(
+                Arg::new("agent")
+                    .value_name("AGENT")
+                    .required_unless_present("group")
+                    .help("A registered alias, or a URL for one-off use; with --group this is the message"),
+            )
+            .arg(
+                Arg::new("group")
+                    .long("group")
+                    .value_name("GROUP")
+                    .value_parser(group)
+                    .help("Send it to a member of this group, chosen by --policy or as the group says"),
+            )
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+impl clap::FromArgMatches for Whom {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        if let Some(group) = matches.get_one::<GroupName>("group") {
+            if matches.contains_id("message") {
+                return Err(wrong("with --group the only positional is the message"));
+            }
+            return Ok(Self::Group(group.clone()));
+        }
+        let typed = matches.get_one::<String>("agent");
+        let typed = typed.map(String::as_str).unwrap_or_default();
+        typed.parse().map(Self::Agent).map_err(|why: Refused| {
+            let typed: String = typed.chars().take(80).collect();
+            wrong(&format!("<AGENT> does not take `{typed}`: {why}"))
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 /// `send`.
@@ -184,6 +244,12 @@ impl clap::FromArgMatches for Parts {
         found.extend(
             typed::<String>(matches, "message").map(|(at, text)| (at, Source::Message(text))),
         );
+        // With --group the first positional is the message, and there is no second one.
+        if of_group(matches) {
+            found.extend(
+                typed::<String>(matches, "agent").map(|(at, text)| (at, Source::Message(text))),
+            );
+        }
         found.extend(typed::<String>(matches, "part").map(|(at, text)| (at, Source::Text(text))));
         found.extend(typed::<PathBuf>(matches, "file").map(|(at, path)| (at, Source::File(path))));
         found.extend(
@@ -243,6 +309,12 @@ fn typed<T: Clone + std::marker::Send + Sync + 'static>(
     let places = matches.indices_of(flag).into_iter().flatten();
     let values = matches.get_many::<T>(flag).into_iter().flatten().cloned();
     places.zip(values).collect::<Vec<_>>().into_iter()
+}
+
+/// Whether a command that takes an agent was given a group instead.
+fn of_group(matches: &ArgMatches) -> bool {
+    let given = |id| matches.try_contains_id(id).unwrap_or(false);
+    given("group") && given("agent")
 }
 
 fn wrong(why: &str) -> clap::Error {

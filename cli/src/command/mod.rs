@@ -21,6 +21,7 @@ mod route;
 mod send;
 mod stream;
 mod task;
+mod to_group;
 mod webhook;
 
 use crate::args::events::{Events, Replay};

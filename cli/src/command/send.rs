@@ -4,8 +4,8 @@
 //! standard output; what else there is to say goes to stderr.
 
 use super::beside::Beside;
-use super::{Setting, acting};
-use crate::args::send::{Message, Send as Arguments};
+use super::{Setting, acting, no_log, to_group};
+use crate::args::send::{Message, Send as Arguments, Whom};
 use crate::args::value::Pair;
 use crate::failure::Failure;
 use crate::input;
@@ -13,9 +13,10 @@ use crate::open::Session;
 use crate::render::{Kind, Output, Page, Report};
 use acting::{Told, Wish, word};
 use missive_commands::report::send::{AnswerReport, RequestReport, SendReport};
+use missive_commands::route::ask::Routing;
 use missive_commands::wire::json::{JsonText, Limits};
 use missive_commands::wire::text::excerpt;
-use missive_commands::{Exit, Send, SendPart};
+use missive_commands::{Done, Exit, Send, SendPart, Target};
 use serde_json::{Map, Value};
 
 pub(super) async fn run(
@@ -30,6 +31,14 @@ pub(super) async fn run(
         wait: arguments.wait,
         ..command(&arguments.message, inputs)?
     };
+    if let Some(routing) = to_group::routing(&arguments.message)? {
+        let session = setting.home.read().await?.ok_or_else(no_log)?;
+        return session
+            .used(async |session| {
+                perform_routed(&routing, &command, setting, session, output).await
+            })
+            .await;
+    }
     let session = acting::session_for(&command.target, setting).await?;
     session
         .used(async |session| perform(&command, setting, session, output).await)
@@ -51,13 +60,46 @@ async fn perform(
     let told = told.continuing(command.task.as_ref());
     let told = told.ended_by(wish.ending());
     let done = acting::concluded(&missive, output, &told, sent)?;
+    conclude(&done, command, output).await?;
+    Ok(wish.exit(done.exit))
+}
+
+/// A message to a member of a group.
+async fn perform_routed(
+    routing: &Routing,
+    command: &Send,
+    setting: &Setting<'_>,
+    session: &Session,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let missive = to_group::room(routing, setting, session)?;
+    let wish = Wish::listen()?;
+    let progress = acting::progress(output, "waiting for the agent");
+    let routed = missive
+        .send_routed(routing, command, &mut wish.interrupt())
+        .await;
+    drop(progress);
+    let told = Told::of(setting).ended_by(wish.ending());
+    let routed = acting::concluded(&missive, output, &told, routed)?;
+    let told = to_group::told(told, &routed.taken, output);
+    let done = acting::concluded(&missive, output, &told, routed.ended)?;
+    conclude(&done, command, output).await?;
+    Ok(wish.exit(done.exit))
+}
+
+/// The result, and what people must know beside it.
+async fn conclude(
+    done: &Done<SendReport>,
+    command: &Send,
+    output: &mut Output,
+) -> Result<(), Failure> {
     output.report(&done.report).await?;
     let report = &done.report;
     remark(output, &report.agent, &report.answer, done.exit);
     tell_files(output, &report.agent, &report.answer, report.sequence);
     tell_context(output, &report.request, &report.answer);
     remark_addresses(output, command);
-    Ok(wish.exit(done.exit))
+    Ok(())
 }
 
 /// What people may not expect of `--file`.
@@ -75,7 +117,11 @@ pub(super) fn command(arguments: &Message, inputs: Vec<input::Input>) -> Result<
         bytes: input.bytes,
     });
     Ok(Send {
-        target: acting::target(&arguments.agent),
+        target: match &arguments.whom {
+            Whom::Agent(agent) => acting::target(agent),
+            // Each attempt names its member.
+            Whom::Group(_) => Target::Url(String::new()),
+        },
         parts: parts.collect(),
         metadata: metadata(&arguments.metadata)?,
         context: arguments.context.clone(),

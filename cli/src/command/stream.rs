@@ -7,17 +7,18 @@ mod live;
 
 use super::send::{command as message, remark_addresses, remark_task, tell_context, tell_files};
 use super::task;
-use super::{Setting, acting};
+use super::{Setting, acting, no_log, to_group};
 use crate::args::send::Stream as Arguments;
 use crate::args::task::Subscribe as SubscribeArguments;
 use crate::failure::Failure;
 use crate::input;
 use crate::open::Session;
 use crate::render::{Kind, Output, Page, Report};
-use acting::{Told, Wish};
+use acting::{OnLog, Told, Wish};
 use live::Live;
 use missive_commands::report::stream::StreamReport;
 use missive_commands::report::task::TaskView;
+use missive_commands::route::ask::Routing;
 use missive_commands::task::{find, view};
 use missive_commands::wire::error::ErrorKind;
 use missive_commands::wire::text::excerpt;
@@ -36,6 +37,14 @@ pub(super) async fn run(
         force: arguments.force,
         cancel_on_interrupt: arguments.cancel_on_interrupt,
     };
+    if let Some(routing) = to_group::routing(&arguments.message)? {
+        let session = setting.home.read().await?.ok_or_else(no_log)?;
+        return session
+            .used(async |session| {
+                Box::pin(stream_routed(&routing, &command, setting, session, output)).await
+            })
+            .await;
+    }
     let session = acting::session_for(&command.send.target, setting).await?;
     session
         .used(async |session| stream(&command, setting, session, output).await)
@@ -63,8 +72,50 @@ async fn stream(
         .await?;
     let told = Told::of(setting).about(target).ended_by(wish.ending());
     let told = told.continuing(command.send.task.as_ref());
+    let done = conclude(streamed, command, &told, &missive, output).await?;
+    Ok(wish.exit(done))
+}
+
+/// A message to a member of a group.
+async fn stream_routed(
+    routing: &Routing,
+    command: &Stream,
+    setting: &Setting<'_>,
+    session: &Session,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let missive = to_group::room(routing, setting, session)?;
+    let wish = Wish::listen()?;
+    let unread = output.unread()?;
+    let mut live = Live::begin(output);
+    let routed = missive
+        .stream_routed(routing, command, &mut live, &mut wish.interrupt_or(unread))
+        .await;
+    if let Ok(routed) = &routed
+        && is_unread(&wish, &routed.ended)
+    {
+        return Ok(Exit::Done);
+    }
+    let ended = routed.as_ref().ok().map(|routed| &routed.ended);
+    let report = ended.and_then(|ended| ended.as_ref().ok());
+    live.end(report.map(|done| &done.report)).await?;
+    let told = Told::of(setting).ended_by(wish.ending());
+    let routed = acting::concluded(&missive, output, &told, routed)?;
+    let told = to_group::told(told, &routed.taken, output);
+    let done = conclude(routed.ended, command, &told, &missive, output).await?;
+    Ok(wish.exit(done))
+}
+
+/// The result, and what people must know beside it.
+async fn conclude(
+    streamed: Result<Done<StreamReport>, CommandError>,
+    command: &Stream,
+    told: &Told<'_>,
+    missive: &OnLog,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
     let refused = streamed.as_ref().is_err_and(is_refused);
-    let done = acting::concluded(&missive, output, &told, streamed);
+    let done = acting::concluded(missive, output, told, streamed);
     let done = done.map_err(|failure| {
         if refused {
             return failure
@@ -78,7 +129,7 @@ async fn stream(
         tell_context(output, request, &done.report.answer);
     }
     remark_addresses(output, &command.send);
-    Ok(wish.exit(done.exit))
+    Ok(done.exit)
 }
 
 /// Whether the reader of standard output went away. The log has the detaching; there is nobody to tell.

@@ -214,6 +214,7 @@ impl<L: Log> Missive<L> {
                 shape: shape_of(&reading).as_str(),
             },
             answer: AnswerReport::of(&reading),
+            route: None,
             sequence: course.newest.0,
         };
         Ok(Done { report, exit })

@@ -66,6 +66,24 @@ pub enum GroupRefusal {
         /// The policy.
         policy: RoutingPolicy,
     },
+    /// The policy wants several to have a message at once, and this sends one.
+    #[error("{policy} sends a message to several members of {group} at once")]
+    PolicyOfMany {
+        /// The group.
+        group: GroupName,
+        /// The policy.
+        policy: RoutingPolicy,
+    },
+    /// Nobody meets the requirements, or can be spoken to.
+    #[error("{policy} chooses nobody of {group}")]
+    NobodyFits {
+        /// The group.
+        group: GroupName,
+        /// The policy.
+        policy: RoutingPolicy,
+        /// Why not, of each member.
+        reasons: Vec<(Alias, String)>,
+    },
 }
 
 impl GroupRefusal {
@@ -76,8 +94,9 @@ impl GroupRefusal {
             | Self::AlreadyMember { .. }
             | Self::RankTaken { .. }
             | Self::SeveralMembers { .. }
-            | Self::NotOfPolicy { .. } => Exit::Usage,
-            Self::NoMember { .. } => Exit::NotFound,
+            | Self::NotOfPolicy { .. }
+            | Self::PolicyOfMany { .. } => Exit::Usage,
+            Self::NoMember { .. } | Self::NobodyFits { .. } => Exit::NotFound,
         }
     }
 
@@ -89,7 +108,8 @@ impl GroupRefusal {
             Self::RankTaken { .. } => "rank_taken",
             Self::NoMember { .. } => "member",
             Self::SeveralMembers { .. } => "ambiguous_member",
-            Self::NotOfPolicy { .. } => "policy",
+            Self::NotOfPolicy { .. } | Self::PolicyOfMany { .. } => "policy",
+            Self::NobodyFits { .. } => "nobody_fits",
         }
     }
 }

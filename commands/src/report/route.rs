@@ -1,4 +1,4 @@
-//! `route_explain`.
+//! `route_explain`, and what `send_result` and `stream_result` say of a group.
 
 use missive_log::event::facts::Weight;
 use missive_log::payload::redact::Redactor;
@@ -89,4 +89,46 @@ impl CandidateView {
             missing_requirements: clean(&judged.fit.missing),
         }
     }
+}
+
+/// To whom a message to a group went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RouteTaken {
+    /// The group.
+    pub group: String,
+    /// How the member was chosen.
+    pub policy: &'static str,
+    /// The member that it went to; of several attempts the last one.
+    pub agent: String,
+    /// Its rank.
+    pub rank: String,
+    /// The turn that it took, where the policy goes by turns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u64>,
+    /// The operation of the turn, or of the attempts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation_id: Option<String>,
+    /// Who was tried, in order, where the policy goes from one to the next.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<AttemptView>,
+}
+
+/// One attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AttemptView {
+    /// Who was tried.
+    pub agent: String,
+    /// Its rank.
+    pub rank: String,
+    /// What came of it: `succeeded`, `accepted`, `waiting`, `failed`, `timed_out`, `in_doubt` or `canceled`.
+    pub status: &'static str,
+    /// The operation that sent the message, if that was begun.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation_id: Option<String>,
+    /// The state of its task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<&'static str>,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
 }

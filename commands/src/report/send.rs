@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::raw;
+use super::route::RouteTaken;
 use crate::facts;
 use crate::wire::answer::{Reading, Reply};
 use crate::wire::facts::{ArtifactFacts, PartFacts};
@@ -28,6 +29,9 @@ pub struct SendReport {
     /// What the answer says.
     #[serde(flatten)]
     pub answer: AnswerReport,
+    /// How the agent was chosen, if that was by a group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub route: Option<RouteTaken>,
     /// The last event of the operation.
     pub sequence: u64,
 }

@@ -3,6 +3,7 @@
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use super::route::RouteTaken;
 use super::send::{AnswerReport, InterfaceReport, RequestReport, ResponseReport};
 
 /// `stream_event`: one update, which is stored already.
@@ -89,6 +90,9 @@ pub struct StreamReport {
     /// What became of the task when the user wanted it canceled: its state, or the words of an error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub canceled: Option<String>,
+    /// How the agent was chosen, if that was by a group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub route: Option<RouteTaken>,
     /// The last event of the operation.
     pub sequence: u64,
 }

@@ -8,3 +8,4 @@ pub mod needs;
 pub mod policy;
 #[cfg(test)]
 mod policy_tests;
+pub mod send;

@@ -16,6 +16,7 @@ mod receive;
 mod recorded;
 mod reductions;
 mod rounds;
+mod routed;
 mod routing;
 mod scenarios;
 mod send;

@@ -24,7 +24,8 @@ pub use collective::{
     RoundAbandoned,
 };
 pub use group::{
-    GroupCreated, GroupDeleted, GroupMemberAdded, GroupMemberRemoved, GroupRenamed, GroupTurnTaken,
+    GroupCreated, GroupDeleted, GroupMemberAdded, GroupMemberRemoved, GroupMemberTried,
+    GroupRenamed, GroupTurnTaken,
 };
 pub use push::{
     PushArtifactUpdate, PushConfigured, PushMessage, PushRejected, PushRemoved, PushStatusUpdate,
@@ -433,6 +434,8 @@ kinds!(
         MemberRemoved(GroupMemberRemoved) = "missive.group.member_removed",
         /// A member took its turn.
         TurnTaken(GroupTurnTaken) = "missive.group.turn_taken",
+        /// A member was tried, and what came of it.
+        MemberTried(GroupMemberTried) = "missive.group.member_tried",
     }
     /// Something that was done with many agents at once.
     Round(RoundFact) {

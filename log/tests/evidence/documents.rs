@@ -143,6 +143,7 @@ const ABOUT: &[(&str, &str, &str)] = &[
     ("missive.group.member_added", "`group:NAME`", "metadata"),
     ("missive.group.member_removed", "`group:NAME`", ""),
     ("missive.group.turn_taken", "`group:NAME`", ""),
+    ("missive.group.member_tried", "`operation:ID`", "error"),
     ("missive.bcast.started", "`operation:ID`", ""),
     ("missive.bcast.member_ended", "`operation:ID`", "error"),
     ("missive.bcast.completed", "`operation:ID`", ""),

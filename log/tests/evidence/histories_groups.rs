@@ -39,7 +39,28 @@ pub(super) fn of_groups() -> impl Strategy<Value = EventKind> {
             let turn = turn.0;
             GroupTurnTaken { turn, agent, rank }.into()
         }),
+        tried(),
     ]
+}
+
+fn tried() -> impl Strategy<Value = EventKind> {
+    let who = (alias(), rank(), of(operation()));
+    let what = (
+        select(RoutingPolicy::ALL),
+        any::<u32>(),
+        select(MemberStatus::ALL),
+    );
+    (who, what).prop_map(|((agent, rank, operation), (policy, attempt, status))| {
+        GroupMemberTried {
+            policy,
+            attempt,
+            agent,
+            rank,
+            status,
+            operation,
+        }
+        .into()
+    })
 }
 
 pub(super) fn of_rounds() -> impl Strategy<Value = EventKind> {

@@ -44,13 +44,14 @@ pub(crate) const CARDS: [&str; 6] = [
     "missive.agent.key_pinned",
 ];
 /// The names of the kinds of [`Reach::Group`].
-pub(crate) const GROUPS: [&str; 6] = [
+pub(crate) const GROUPS: [&str; 7] = [
     "missive.group.created",
     "missive.group.renamed",
     "missive.group.deleted",
     "missive.group.member_added",
     "missive.group.member_removed",
     "missive.group.turn_taken",
+    "missive.group.member_tried",
 ];
 /// The names of the kinds that may report of a task.
 pub(crate) const REPORTS: [&str; 9] = [

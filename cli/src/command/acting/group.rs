@@ -86,6 +86,20 @@ pub(super) fn about(why: &GroupRefusal) -> String {
         GroupRefusal::NotOfPolicy { what: "quorum", .. } => {
             "--quorum goes with `--policy quorum`".to_owned()
         }
+        GroupRefusal::PolicyOfMany { group, .. } => format!(
+            "`missive bcast {group} ...` sends it to all, and `missive barrier {group} --required N` waits for a quorum; \
+             --policy chooses one for this message"
+        ),
+        GroupRefusal::NobodyFits { group, reasons, .. } => {
+            let shown = reasons.iter().take(RANKS_MAX);
+            let shown: Vec<String> = shown
+                .map(|(agent, reason)| format!("{agent}: {reason}"))
+                .collect();
+            format!(
+                "{}; `missive route explain --group {group}` says more",
+                shown.join("; ")
+            )
+        }
         GroupRefusal::NotOfPolicy { .. } => {
             "--cursor goes with `--policy round-robin` and `--policy weighted`".to_owned()
         }

@@ -37,9 +37,10 @@ impl Membership {
                 self.name = facts.to.clone();
                 Vec::new()
             }
-            GroupFact::Created(_) | GroupFact::MemberAdded(_) | GroupFact::TurnTaken(_) => {
-                Vec::new()
-            }
+            GroupFact::Created(_)
+            | GroupFact::MemberAdded(_)
+            | GroupFact::TurnTaken(_)
+            | GroupFact::MemberTried(_) => Vec::new(),
         }
     }
 }

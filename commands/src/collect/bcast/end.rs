@@ -141,7 +141,7 @@ impl MemberEnd {
 }
 
 /// What an answer says of its member.
-fn status_of_answer(answer: &AnswerReport) -> MemberStatus {
+pub(crate) fn status_of_answer(answer: &AnswerReport) -> MemberStatus {
     match answer.state.and_then(TaskState::from_name) {
         None | Some(TaskState::Completed) => MemberStatus::Succeeded,
         Some(TaskState::Submitted | TaskState::Working | TaskState::Unrecognized) => {
@@ -153,7 +153,7 @@ fn status_of_answer(answer: &AnswerReport) -> MemberStatus {
     }
 }
 
-fn status_of_error(error: &CommandError) -> MemberStatus {
+pub(crate) fn status_of_error(error: &CommandError) -> MemberStatus {
     let out_of_time = why(error) == Some(Why::TotalTimeout);
     match error {
         CommandError::Failed(

@@ -35,6 +35,7 @@ use crate::{Send, Show};
 use end::{exit_of, has_failed, status_of};
 
 pub use end::{BcastEnd, MemberEnd};
+pub(crate) use end::{status_of_answer, status_of_error};
 
 /// `bcast`.
 #[derive(Clone, Debug)]

@@ -488,6 +488,7 @@ fn report(
         resumes: u64::from(flow.resumes),
         text_cut: flow.picture.text_cut,
         canceled,
+        route: None,
         sequence: flow.course.newest.0,
     };
     Done { report, exit }

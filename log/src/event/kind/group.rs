@@ -1,10 +1,10 @@
 //! Facts about groups: who belongs to them, and whose turn it was.
 //!
-//! The subject is the group. Notes and metadata are payloads.
+//! The subject is the group, but of attempts, which change nothing about it. Notes and metadata are payloads.
 
 use super::fact;
-use crate::event::facts::{Name, RoutingPolicy, Weight};
-use crate::event::id::{Alias, GroupName, Rank};
+use crate::event::facts::{MemberStatus, Name, RoutingPolicy, Weight};
+use crate::event::id::{Alias, GroupName, OperationId, Rank};
 use serde::{Deserialize, Serialize};
 
 fact!(
@@ -60,5 +60,23 @@ fact!(
         agent: Alias,
         /// Its rank.
         rank: Rank,
+    }
+);
+fact!(
+    /// A member was tried, since its policy goes from one to the next. Why it failed is the payload.
+    GroupMemberTried {
+        /// The policy.
+        policy: RoutingPolicy,
+        /// The how manieth attempt, from 1.
+        attempt: u32,
+        /// Who was tried, by its alias then.
+        agent: Alias,
+        /// Its rank.
+        rank: Rank,
+        /// What came of it.
+        status: MemberStatus,
+        /// The operation that sent it the message, if that was begun.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        operation: Option<OperationId>,
     }
 );
