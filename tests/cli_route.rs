@@ -178,14 +178,14 @@ fn a_message_to_a_group_tells_who_answers_and_who_did_not() {
     ------- stdout -------
     hi
     ------- stderr -------
-    note: a0 was tried: the agent card at http://127.0.0.1:[PORT]/.well-known/agent-card.json cannot be fetched; a1 is tried next
+    note: a0 was tried: the card of http://127.0.0.1:[PORT]/.well-known/agent-card.json cannot be fetched; a1 is tried next
     a1 of board (fallback)
     ");
     insta::assert_snapshot!(send(&world, &["echo hi"]), @r"
     exit 69
     ------- stderr -------
     a0 of board (direct)
-    missive: the agent card at http://127.0.0.1:[PORT]/.well-known/agent-card.json cannot be fetched
+    missive: the card of http://127.0.0.1:[PORT]/.well-known/agent-card.json cannot be fetched
     caused by: no connection to 127.0.0.1:[PORT]: connection refused
     hint: is the agent running, and is its address right?
     ");
@@ -235,7 +235,7 @@ fn what_cannot_be_sent_to_a_group_says_what_can() {
     insta::assert_snapshot!(send(&world, &["--task", "t-1", "hi"]), @r"
     exit 64
     ------- stderr -------
-    missive: --task <ID> cannot be used together with --group <GROUP>
+    missive: --group <GROUP> cannot be used together with --task <ID>
     hint: see `missive send --help`
     ");
     insta::assert_snapshot!(seen(&world, &["send", "ada", "hi", "--policy", "direct"]), @r"
