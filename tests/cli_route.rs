@@ -186,7 +186,8 @@ fn a_message_to_a_group_tells_who_answers_and_who_did_not() {
     ------- stderr -------
     a0 of board (direct)
     missive: the card of http://127.0.0.1:[PORT]/.well-known/agent-card.json cannot be fetched
-    caused by: no connection to 127.0.0.1:[PORT]: connection refused
+    caused by: 127.0.0.1:[PORT] refuses connections
+    caused by: Connection refused (os error 111)
     hint: is the agent running, and is its address right?
     ");
     let preferred = ["--preferred-agent", "a1", "--json", "--", "echo hi"];
