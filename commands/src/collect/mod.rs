@@ -6,6 +6,7 @@
 
 pub mod barrier;
 pub mod bcast;
+mod begin;
 pub(crate) mod crowd;
 pub mod gather;
 pub mod reduce;

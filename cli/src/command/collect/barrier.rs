@@ -2,7 +2,7 @@
 
 use super::super::acting::{self, Told, Wish};
 use super::super::{Setting, warn_of_fault};
-use super::shown::{ErrorRow, MemberRow, in_words, table, tint};
+use super::shown::{MemberRow, in_words, table, tint};
 use super::{for_members, session};
 use crate::args::collect::Barrier as Arguments;
 use crate::failure::Failure;
@@ -11,7 +11,7 @@ use crate::render::{Kind, Output, Page, Report, Tint};
 use missive_commands::collect::barrier::{
     Barrier, BarrierEnd, BarrierMember, BcastTask, FromBcast, WatchBarrier,
 };
-use missive_commands::{Done, Exit, Target};
+use missive_commands::{Done, Exit};
 use missive_log::event::facts::{MemberStatus, RoundStatus, TaskState};
 use missive_log::event::{OperationId, Rank, TaskId};
 use serde::{Deserialize, Serialize};
@@ -245,10 +245,7 @@ fn row(member: BarrierMember, context: &str, setting: &Setting<'_>) -> MemberRow
     row.task_id = member.task.map(|task| task.to_string());
     row.context_id = Some(context.to_owned());
     row.state = member.state.map(TaskState::as_str);
-    let target = Target::Alias(member.seat.agent().clone());
-    let told = Told::of(setting).about(&target);
-    row.error = member.error.map(|error| ErrorRow::of(&told.failure(error)));
-    row
+    row.failed(member.error, setting)
 }
 
 impl Report for Ended {

@@ -3,7 +3,7 @@
 use super::super::acting::{self, Told, Wish, word};
 use super::super::send::{metadata, remark_addresses};
 use super::super::{Setting, warn_of_fault};
-use super::shown::{ErrorRow, MemberRow, in_words, table, tint};
+use super::shown::{MemberRow, in_words, table, tint};
 use super::{for_members, session};
 use crate::args::collect::Bcast as Arguments;
 use crate::failure::Failure;
@@ -239,10 +239,7 @@ fn row(end: MemberEnd, setting: &Setting<'_>) -> MemberRow {
         row.state = answer.state;
         row.text = Some(answer.text);
     }
-    let target = Target::Alias(end.seat.agent().clone());
-    let told = Told::of(setting).about(&target);
-    row.error = end.error.map(|error| ErrorRow::of(&told.failure(error)));
-    row
+    row.failed(end.error, setting)
 }
 
 impl Report for Broadcast {

@@ -1,11 +1,15 @@
 //! What the results of rounds have in common.
 
+use super::super::Setting;
+use super::super::acting::Told;
 use super::files::MemberFile;
 use crate::failure::Failure;
 use crate::render::{Page, Tint};
 use missive_commands::collect::Seat;
 use missive_commands::collect::gather::{Gathered, MemberOutput};
 use missive_commands::collect::reduce::{SourceState, source_kind};
+use missive_commands::{CommandError, Target};
+use missive_log::event::Alias;
 use missive_log::event::facts::{MemberStatus, PayloadFacts, ReduceSource, RoundStatus, TaskState};
 use serde::Serialize;
 
@@ -42,7 +46,7 @@ pub(super) struct ErrorRow {
 }
 
 impl ErrorRow {
-    pub(super) fn of(failure: &Failure) -> Self {
+    fn of(failure: &Failure) -> Self {
         let causes = failure.sources().iter().map(String::as_str);
         let said: Vec<&str> = std::iter::once(failure.message()).chain(causes).collect();
         Self {
@@ -64,6 +68,16 @@ impl MemberRow {
             status: status.as_str(),
             ..Self::default()
         }
+    }
+
+    /// The same with why it failed.
+    pub(super) fn failed(mut self, error: Option<CommandError>, setting: &Setting<'_>) -> Self {
+        if let (Some(error), Ok(alias)) = (error, Alias::new(&self.agent)) {
+            let target = Target::Alias(alias);
+            let told = Told::of(setting).about(&target);
+            self.error = Some(ErrorRow::of(&told.failure(error)));
+        }
+        self
     }
 
     /// What people see in the last column: the error, else the beginning of the text.

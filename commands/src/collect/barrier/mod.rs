@@ -10,21 +10,20 @@ mod standing;
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use missive_log::event::facts::{FailurePolicy, MemberStatus, RoundStatus, TaskState};
 use missive_log::event::kind::BarrierStarted;
-use missive_log::event::{ContextId, GroupName, Links, OperationId, Rank, Seq, Subject, TaskId};
+use missive_log::event::{ContextId, EventKind, GroupName, OperationId, Rank, Seq, TaskId};
 use missive_log::{Log, Record};
-use missive_projections::Views;
 
+use super::begin::{Begin, Chosen, size};
 use super::crowd::{Wish, wish};
-use super::roster::{Roster, Seat, roster};
+use super::roster::{Roster, Seat};
+use crate::decide::Moment;
 use crate::decide::round::RoundOver;
-use crate::decide::{Decide, Decision, Moment, Undecided, unchanged};
 use crate::drive::Done;
 use crate::drive::task::OnTask;
 use crate::exit::Exit;
@@ -118,15 +117,17 @@ impl<L: Log> Missive<L> {
         let context = self.known_context(&command.context)?.context;
         let mut following = self.follow();
         let operation = self.ids().operation();
-        let start = Start {
-            command,
+        let start = Begin {
+            group: &command.group,
             operation: &operation,
             context: &context,
-            timeout_ms: self.timeout_ms(),
-            roster: Mutex::default(),
+            facts: |roster: &Roster, moment: &Moment<'_>| {
+                started(command, roster, self.timeout_ms(), moment)
+            },
+            chosen: Chosen::default(),
         };
         let begun = self.record(&start).await?.last;
-        let Some(roster) = start.into_roster() else {
+        let Some(roster) = start.chosen.into_roster() else {
             let what = "a barrier began without members";
             return Err(Failure::Internal { what }.into());
         };
@@ -415,74 +416,35 @@ fn wanted(command: &Barrier) -> Vec<TaskState> {
 }
 
 fn required(command: &Barrier, roster: &Roster) -> u32 {
-    let members = u32::try_from(roster.seats.len()).unwrap_or(u32::MAX);
-    command.required.unwrap_or(members)
+    command.required.unwrap_or(size(roster))
 }
 
-/// The intent.
-struct Start<'a> {
-    command: &'a Barrier,
-    operation: &'a OperationId,
-    context: &'a ContextId,
+/// The fact that a barrier begins.
+fn started(
+    command: &Barrier,
+    roster: &Roster,
     timeout_ms: Option<u64>,
-    /// The members that the decision was made for; the last one counts.
-    roster: Mutex<Option<Roster>>,
-}
-
-impl Start<'_> {
-    fn into_roster(self) -> Option<Roster> {
-        let roster = self.roster.into_inner();
-        roster.unwrap_or_else(PoisonError::into_inner)
+    moment: &Moment<'_>,
+) -> Result<EventKind, Refusal> {
+    if let Some(gone) = gone(command, &roster.seats) {
+        return Err(Refusal::NoSuchRank {
+            group: command.group.clone(),
+            rank: gone.clone(),
+        });
     }
-}
-
-impl Decide for Start<'_> {
-    fn decide(&self, views: &Views, moment: &Moment<'_>) -> Result<Decision, Undecided> {
-        let name = &self.command.group;
-        let expect = vec![
-            unchanged(views, Subject::Group(name.clone()))?,
-            unchanged(views, Subject::Operation(self.operation.clone()))?,
-        ];
-        let roster = roster(views, moment.config, name)?;
-        if roster.seats.is_empty() {
-            let name = name.clone();
-            return Err(Refusal::EmptyGroup { name }.into());
-        }
-        if let Some(gone) = gone(self.command, &roster.seats) {
-            return Err(Refusal::NoSuchRank {
-                group: name.clone(),
-                rank: gone.clone(),
-            }
-            .into());
-        }
-        let facts = BarrierStarted {
-            instance: moment.instance,
-            states: wanted(self.command),
-            required: required(self.command, &roster),
-            failure_policy: self.command.failure_policy,
-            members: u32::try_from(roster.seats.len()).unwrap_or(u32::MAX),
-            local: self.command.local,
-            bcast: self
-                .command
-                .bcast
-                .as_ref()
-                .map(|bcast| bcast.operation.clone()),
-            timeout_ms: self.timeout_ms,
-            position: roster.position,
-        };
-        let links = Links {
-            agent: None,
-            context: Some(self.context.clone()),
-            task: None,
-            group: Some(name.clone()),
-        };
-        let draft = moment.step(self.operation, None, &links, facts.into(), Vec::new());
-        *self.roster.lock().unwrap_or_else(PoisonError::into_inner) = Some(roster);
-        Ok(Decision {
-            expect,
-            drafts: vec![draft],
-        })
-    }
+    let bcast = command.bcast.as_ref();
+    let facts = BarrierStarted {
+        instance: moment.instance,
+        states: wanted(command),
+        required: required(command, roster),
+        failure_policy: command.failure_policy,
+        members: size(roster),
+        local: command.local,
+        bcast: bcast.map(|bcast| bcast.operation.clone()),
+        timeout_ms,
+        position: roster.position,
+    };
+    Ok(facts.into())
 }
 
 /// A member of the broadcast that is no member any more.

@@ -7,21 +7,19 @@
 
 mod end;
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use missive_log::Log;
 use missive_log::event::facts::{Execution, FailurePolicy, MemberStatus};
 use missive_log::event::kind::BcastStarted;
-use missive_log::event::{Alias, ContextId, GroupName, Links, OperationId, Seq, Subject};
-use missive_projections::Views;
+use missive_log::event::{Alias, ContextId, GroupName, Seq, Subject};
 
+use super::begin::{Begin, Chosen, size};
 use super::crowd::{Wish, all};
-use super::roster::{Roster, Seat, roster};
+use super::roster::{Roster, Seat};
 use crate::contexts::{can_be_new, find_context, nearest_contexts, no_context};
+use crate::decide::Moment;
 use crate::decide::round::RoundOver;
-use crate::decide::{Decide, Decision, Moment, Undecided, unchanged};
 use crate::drive::stream::Stream;
 use crate::drive::{Course, Done};
 use crate::failure::{CommandError, Failure};
@@ -84,16 +82,26 @@ impl<L: Log> Missive<L> {
         }
         let context = self.round_context(command.send.context.as_deref())?;
         let mut course = Course::new(self.ids().operation());
-        let start = Start {
-            command,
-            operation: &course.operation.clone(),
+        let operation = course.operation.clone();
+        let start = Begin {
+            group: &command.group,
+            operation: &operation,
             context: &context,
-            timeout_ms: self.timeout_ms(),
-            roster: Mutex::default(),
+            facts: |roster: &Roster, moment: &Moment<'_>| {
+                let facts = BcastStarted {
+                    instance: moment.instance,
+                    execution: command.execution,
+                    failure_policy: command.failure_policy,
+                    members: size(roster),
+                    timeout_ms: self.timeout_ms(),
+                    position: roster.position,
+                };
+                Ok(facts.into())
+            },
+            chosen: Chosen::default(),
         };
         let begun = self.intend(&mut course, &start).await?;
-        let roster = start.roster();
-        let Some(roster) = roster else {
+        let Some(roster) = start.chosen.into_roster() else {
             let what = "a broadcast began without members";
             return Err(Failure::Internal { what }.into());
         };
@@ -244,57 +252,5 @@ struct Shown<'a, W> {
 impl<W: Watch> Show for Shown<'_, W> {
     async fn show(&mut self, event: StreamEvent) {
         self.watch.update(self.seat, event).await;
-    }
-}
-
-/// The intent.
-struct Start<'a> {
-    command: &'a Bcast,
-    operation: &'a OperationId,
-    context: &'a ContextId,
-    timeout_ms: Option<u64>,
-    /// The members that the decision was made for; the last one counts.
-    roster: Mutex<Option<Roster>>,
-}
-
-impl Start<'_> {
-    fn roster(self) -> Option<Roster> {
-        let roster = self.roster.into_inner();
-        roster.unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Decide for Start<'_> {
-    fn decide(&self, views: &Views, moment: &Moment<'_>) -> Result<Decision, Undecided> {
-        let name = &self.command.group;
-        let expect = vec![
-            unchanged(views, Subject::Group(name.clone()))?,
-            unchanged(views, Subject::Operation(self.operation.clone()))?,
-        ];
-        let roster = roster(views, moment.config, name)?;
-        if roster.seats.is_empty() {
-            let name = name.clone();
-            return Err(Refusal::EmptyGroup { name }.into());
-        }
-        let facts = BcastStarted {
-            instance: moment.instance,
-            execution: self.command.execution,
-            failure_policy: self.command.failure_policy,
-            members: u32::try_from(roster.seats.len()).unwrap_or(u32::MAX),
-            timeout_ms: self.timeout_ms,
-            position: roster.position,
-        };
-        let links = Links {
-            agent: None,
-            context: Some(self.context.clone()),
-            task: None,
-            group: Some(name.clone()),
-        };
-        let draft = moment.step(self.operation, None, &links, facts.into(), Vec::new());
-        *self.roster.lock().unwrap_or_else(PoisonError::into_inner) = Some(roster);
-        Ok(Decision {
-            expect,
-            drafts: vec![draft],
-        })
     }
 }
