@@ -108,13 +108,33 @@ impl Page {
         header: [&str; COLUMNS],
         rows: impl IntoIterator<Item = [String; COLUMNS]>,
     ) {
+        let rows = rows.into_iter();
+        self.lay_out(header, rows.map(|row| row.map(|cell| cell_of(&cell))));
+    }
+
+    /// The same with cells of any width, for what is typed again, such as the paths of files.
+    pub(crate) fn wide_table<const COLUMNS: usize>(
+        &mut self,
+        header: [&str; COLUMNS],
+        rows: impl IntoIterator<Item = [String; COLUMNS]>,
+    ) {
+        let rows = rows.into_iter();
+        self.lay_out(header, rows.map(|row| row.map(|cell| escape::line(&cell))));
+    }
+
+    /// The cells are already escaped.
+    fn lay_out<const COLUMNS: usize>(
+        &mut self,
+        header: [&str; COLUMNS],
+        rows: impl Iterator<Item = [String; COLUMNS]>,
+    ) {
         let mut table = comfy_table::Table::new();
         table
             .load_style(comfy_table::presets::NOTHING)
             .set_content_arrangement(comfy_table::ContentArrangement::Disabled)
             .set_header(header);
         for row in rows {
-            table.add_row(row.map(|cell| cell_of(&cell)));
+            table.add_row(row);
         }
         if table.is_empty() {
             return;
@@ -203,6 +223,20 @@ mod tests {
                 (2 * (max - 1), max, true),
             ]
         );
+    }
+
+    #[test]
+    fn a_wide_table_cuts_nothing_and_escapes_all() {
+        let mut page = Page::new(false);
+        let path = "x".repeat(300);
+
+        page.wide_table(
+            ["file", "bytes"],
+            [[format!("{path}\u{1b}[2K"), "1".to_owned()]],
+        );
+
+        let text = page.into_text();
+        assert!(text.contains(&format!("{path}\\u{{1b}}[2K  1")), "{text}");
     }
 
     #[test]

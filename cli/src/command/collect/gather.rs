@@ -153,7 +153,7 @@ impl Report for GatherResult {
                 };
                 member.files.iter().map(of).collect::<Vec<_>>()
             });
-            page.table(["rank", "agent", "file", "bytes"], rows);
+            page.wide_table(["rank", "agent", "file", "bytes"], rows);
             return;
         }
         page.line(&format!(

@@ -4,7 +4,7 @@
 //! a folder, hide in it, mean a device, nor be taken for a flag. What cannot be used gets a name of ours.
 
 use missive_commands::wire::text::cut_at;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The longest name in bytes: with a number and a suffix it still fits everywhere.
 const BYTES_MAX: usize = 200;
@@ -84,19 +84,28 @@ fn parts(name: &str) -> (&str, &str) {
 
 /// The names that were given in one folder.
 #[derive(Debug, Default)]
-pub(in crate::command) struct Names(BTreeSet<String>);
+pub(in crate::command) struct Names {
+    taken: BTreeSet<String>,
+    /// The last number that a name got: an agent may call any number of files the same.
+    last: BTreeMap<String, u64>,
+}
 
 impl Names {
     /// This name, or the same with a number if it is taken: also where upper and lower case are the same.
     pub(in crate::command) fn unique(&mut self, name: &str) -> String {
-        let (stem, extension) = parts(name);
-        let mut candidate = name.to_owned();
-        let mut number = 1_u64;
-        while !self.0.insert(candidate.to_lowercase()) {
-            number += 1;
-            candidate = format!("{stem}-{number}{extension}");
+        let lower = name.to_lowercase();
+        if self.taken.insert(lower.clone()) {
+            return name.to_owned();
         }
-        candidate
+        let (stem, extension) = parts(name);
+        let number = self.last.entry(lower).or_insert(1);
+        loop {
+            *number += 1;
+            let candidate = format!("{stem}-{number}{extension}");
+            if self.taken.insert(candidate.to_lowercase()) {
+                return candidate;
+            }
+        }
     }
 }
 
@@ -195,5 +204,14 @@ mod tests {
                 "b-2"
             ]
         );
+    }
+
+    #[test]
+    fn many_files_of_one_name_are_numbered_without_counting_from_the_start() {
+        let mut names = Names::default();
+
+        let last = (0..100_000).map(|_| names.unique("x.txt")).last();
+
+        assert_eq!(last.as_deref(), Some("x-100000.txt"));
     }
 }

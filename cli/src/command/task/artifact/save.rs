@@ -249,6 +249,6 @@ impl Report for Saved {
             let bytes = file.bytes.to_string();
             [file.path.clone(), bytes, file.blake3.clone()]
         });
-        page.table(["file", "bytes", "blake3"], rows);
+        page.wide_table(["file", "bytes", "blake3"], rows);
     }
 }
