@@ -18,8 +18,10 @@ use crate::interrupt::Interrupt;
 
 /// How much of its standard error is kept, in bytes.
 const ERRORS_BYTES_MAX: usize = 64 << 10;
-/// How long a group that is asked to end may take, and how long its pipes may stay open after it ended.
+/// How long a group that is asked to end may take.
 const GRACE: Duration = Duration::from_secs(2);
+/// How long pipes may stay open after the command ended: what it wrote is in them already.
+const DRAIN: Duration = Duration::from_millis(250);
 
 /// What came of a command.
 #[derive(Debug)]
@@ -149,7 +151,7 @@ async fn talk(
         }
         status = child.wait() => {
             // Something in the background may hold the pipes open; what is written already is taken.
-            match timeout(GRACE, &mut pipes).await {
+            match timeout(DRAIN, &mut pipes).await {
                 Ok(false) => Talk::Unwanted(RanEnd::TooLarge),
                 Ok(true) | Err(_) => Talk::Over(status),
             }
