@@ -8,14 +8,13 @@ use super::super::acting::Told;
 use super::super::task::artifact::{
     FileView, Measure, Names, Planned, Reader, check_all, folder, harmless, path_text,
 };
-use super::shown::HeardRow;
+use super::shown::{HeardRow, MemberFile};
 use crate::failure::Failure;
 use crate::file::{NewFile, check};
 use missive_commands::collect::Seat;
 use missive_commands::collect::gather::Gathered;
 use missive_log::Log;
 use missive_projections::Views;
-use serde::Serialize;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -34,30 +33,13 @@ struct OfMember {
     artifacts: Vec<Planned>,
 }
 
-/// One file.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct MemberFile {
-    /// Where it was written.
-    pub(super) path: String,
-    /// `output`, or of an artifact `text`, `raw`, `data` or `url`.
-    kind: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    artifact_id: Option<String>,
-    /// Its length.
-    pub(super) bytes: u64,
-    /// Its BLAKE3 digest, as `b3sum` prints it.
-    blake3: String,
-}
-
-impl MemberFile {
-    fn of(file: &FileView) -> Self {
-        Self {
-            path: file.path.clone(),
-            kind: file.kind,
-            artifact_id: Some(file.artifact_id.clone()),
-            bytes: file.bytes,
-            blake3: file.blake3.clone(),
-        }
+fn written(file: &FileView) -> MemberFile {
+    MemberFile {
+        path: file.path.clone(),
+        kind: file.kind,
+        artifact_id: Some(file.artifact_id.clone()),
+        bytes: file.bytes,
+        blake3: file.blake3.clone(),
     }
 }
 
@@ -128,7 +110,7 @@ impl Folder {
     pub(super) fn fill(&self, rows: &mut [HeardRow]) {
         for (row, member) in rows.iter_mut().zip(&self.members) {
             let artifacts = member.artifacts.iter().flat_map(|planned| &planned.files);
-            let artifacts = artifacts.map(MemberFile::of);
+            let artifacts = artifacts.map(written);
             row.files = member.text.iter().cloned().chain(artifacts).collect();
         }
     }

@@ -147,7 +147,7 @@ impl Report for GatherResult {
         } = &self.heard;
         if self.output_dir.is_some() {
             let rows = self.members.iter().flat_map(|member| {
-                let of = |file: &super::files::MemberFile| {
+                let of = |file: &super::shown::MemberFile| {
                     let (rank, agent) = (member.row.rank.clone(), member.row.agent.clone());
                     [rank, agent, file.path.clone(), file.bytes.to_string()]
                 };

@@ -2,7 +2,6 @@
 
 use super::super::Setting;
 use super::super::acting::Told;
-use super::files::MemberFile;
 use crate::failure::Failure;
 use crate::render::{Page, Tint};
 use missive_commands::collect::Seat;
@@ -218,6 +217,21 @@ impl HeardRow {
             files: Vec::new(),
         }
     }
+}
+
+/// A file of what a member said.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct MemberFile {
+    /// Where it was written.
+    pub(super) path: String,
+    /// `output`, or of an artifact `text`, `raw`, `data` or `url`.
+    pub(super) kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) artifact_id: Option<String>,
+    /// Its length.
+    pub(super) bytes: u64,
+    /// Its BLAKE3 digest, as `b3sum` prints it.
+    pub(super) blake3: String,
 }
 
 /// What a reduction took from one member.
