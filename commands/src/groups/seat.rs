@@ -1,6 +1,7 @@
 //! Members of a group and what became of their agents.
 
-use missive_log::event::Alias;
+use missive_log::event::facts::Weight;
+use missive_log::event::{Alias, Rank};
 use missive_projections::{Group, Member, Standing, Views, ViewsError};
 
 use crate::config::Config;
@@ -68,6 +69,16 @@ impl Seat {
     /// What people call it: as it is called now, else as it was.
     pub fn agent(&self) -> &Alias {
         self.alias.as_ref().unwrap_or(&self.member.agent)
+    }
+
+    /// Its rank.
+    pub fn rank(&self) -> &Rank {
+        &self.member.rank
+    }
+
+    /// How much of the work it takes.
+    pub fn weight(&self) -> Weight {
+        self.member.weight
     }
 }
 

@@ -8,12 +8,11 @@ mod proof;
 pub(super) mod reduce;
 mod shown;
 
-use super::acting::{self, OnLog, Told};
+use super::acting::{self, OnLog};
 use super::{Setting, moment, no_log};
 use crate::failure::Failure;
 use crate::open::Session;
-use missive_commands::collect::roster;
-use missive_log::event::{Alias, ContextId, GroupName};
+use missive_log::event::{ContextId, GroupName};
 use missive_projections::{Scope, Views};
 
 /// The log that is there: a group is in one, or nowhere.
@@ -28,13 +27,7 @@ fn for_members(
     session: &Session,
     group: &GroupName,
 ) -> Result<OnLog, Failure> {
-    let views = session
-        .views()
-        .map_err(|error| session.views_failure(&error))?;
-    let members = roster(&views, &setting.config, group);
-    let members = members.map_err(|error| Told::of(setting).failure(error.into()))?;
-    let aliases = members.seats.iter().filter_map(|seat| seat.alias.clone());
-    let aliases: Vec<Alias> = aliases.collect();
+    let aliases = acting::members(setting, session, group)?;
     acting::for_requests_to(setting, session, &aliases)
 }
 

@@ -3,6 +3,7 @@
 use crate::command::seconds;
 use crate::open::Session;
 use crate::render::{Kind, Lines, Page, Report, Tint};
+use missive_log::event::kind::GroupFact;
 use missive_log::event::{EventKind, Seq};
 use missive_log::export::{Held, Shown, ShownEvent};
 use missive_log::{Event, Log as _, Opened, Record, Role, Subject};
@@ -152,6 +153,7 @@ fn why(event: &Event) -> Option<&'static str> {
         EventKind::PushRejected(facts) => return Some(facts.why.as_str()),
         EventKind::WebhookStopped(facts) => return Some(facts.end.as_str()),
         EventKind::CardChecked(facts) => return Some(facts.signature.as_str()),
+        EventKind::Group(GroupFact::MemberTried(facts)) => return Some(facts.status.as_str()),
         EventKind::LogCreated(_)
         | EventKind::LogExported(_)
         | EventKind::LogReanchored(_)
