@@ -19,8 +19,8 @@ pub(super) async fn run(
     session
         .used(async |session| {
             warn_of_fault(session, output);
-            // Where each view stood is known only by whoever folds all of them up to there.
-            let (views, _) = moment::look(setting, session, &Scope::Everything, output)?;
+            let scope = scope(setting, session)?;
+            let (views, _) = moment::look(setting, session, &scope, output)?;
             moment::tell(setting, session, output).await;
             match command {
                 Projection::List => list(session, &views, output).await,
@@ -29,6 +29,23 @@ pub(super) async fn run(
             }
         })
         .await
+}
+
+/// What must be folded to know how the views stood: they move together, and so at an earlier place all of
+/// them stand at it. Only events that cannot be read must be counted again, if there are some up to there.
+fn scope(setting: &Setting<'_>, session: &Session) -> Result<Scope, Failure> {
+    let live = session.views().and_then(|views| views.status());
+    let live = live.map_err(|error| session.views_failure(&error))?;
+    let place = moment::place(setting, session)?;
+    let must_count = live
+        .unreadable_first
+        .zip(place)
+        .is_some_and(|(first, place)| first <= place);
+    Ok(if must_count {
+        Scope::Everything
+    } else {
+        Scope::Groups
+    })
 }
 
 /// `projection_list` and `projection_rebuild`.
