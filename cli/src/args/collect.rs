@@ -53,7 +53,7 @@ pub(crate) struct Bcast {
     #[arg(long)]
     pub(crate) wait: bool,
 
-    /// One member after the other, or side by side ([qos] concurrency of them at once)
+    /// One member after the other, or side by side (as many at once as `concurrency` of the configuration says)
     #[arg(long, value_parser = execution(), default_value = "concurrent")]
     pub(crate) execution: Execution,
 
