@@ -34,7 +34,7 @@ pub(crate) struct Bcast {
     pub(crate) reference_task: Vec<TaskId>,
 
     /// A media type that the answers may have (repeat)
-    #[arg(long, value_name = "MIME", value_parser = super::send::media_type)]
+    #[arg(long, value_name = "MIME", value_parser = value::media_type)]
     pub(crate) accepted_output_mode: Vec<String>,
 
     /// How many messages of its task's history each answer should hold

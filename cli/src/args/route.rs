@@ -1,7 +1,6 @@
 //! `missive route`, and what `send` and `stream` say of a group.
 
-use super::send::media_type;
-use super::value::{alias, group, identifier, policy};
+use super::value::{alias, group, identifier, media_type, policy};
 use missive_commands::route::ask::{Among, Routing};
 use missive_commands::route::needs::Needs as Wanted;
 use missive_log::event::facts::RoutingPolicy;

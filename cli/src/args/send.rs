@@ -4,7 +4,7 @@
 //! that stands before it.
 
 use super::route::Needs;
-use super::value::{Pair, Refused, Target, binding, group, id, identifier, operation};
+use super::value::{Pair, Refused, Target, binding, group, id, identifier, media_type, operation};
 use clap::{Arg, ArgAction, ArgMatches};
 use missive_commands::wire::version::Binding;
 use missive_log::event::{GroupName, MessageId, OperationId, TaskId};
@@ -326,24 +326,6 @@ fn text_part(text: &str) -> Result<String, String> {
         Some(("text", value)) => Ok(value.to_owned()),
         Some(_) | None => {
             Err("a part is written text=TEXT; files and JSON have their own flags".to_owned())
-        }
-    }
-}
-
-/// `type/subtype`, optionally with parameters; `*` is allowed on both sides for what is accepted.
-pub(super) fn media_type(text: &str) -> Result<String, String> {
-    let essence = text.split(';').next().unwrap_or_default().trim();
-    let token = |part: &str| {
-        !part.is_empty()
-            && part
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
-    };
-    let plain = text.len() <= 255 && text.chars().all(|letter| !letter.is_control());
-    match essence.split_once('/') {
-        Some((kind, subtype)) if plain && token(kind) && token(subtype) => Ok(text.to_owned()),
-        Some(_) | None => {
-            Err("a media type is written type/subtype, such as text/markdown".to_owned())
         }
     }
 }

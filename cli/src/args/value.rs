@@ -277,6 +277,24 @@ pub(crate) fn operation(text: &str) -> Result<OperationId, Refused> {
     id(&dashed)
 }
 
+/// `type/subtype`, optionally with parameters; `*` is allowed on both sides for what is accepted.
+pub(super) fn media_type(text: &str) -> Result<String, String> {
+    let essence = text.split(';').next().unwrap_or_default().trim();
+    let token = |part: &str| {
+        !part.is_empty()
+            && part
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+    };
+    let plain = text.len() <= 255 && text.chars().all(|letter| !letter.is_control());
+    match essence.split_once('/') {
+        Some((kind, subtype)) if plain && token(kind) && token(subtype) => Ok(text.to_owned()),
+        Some(_) | None => {
+            Err("a media type is written type/subtype, such as text/markdown".to_owned())
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Header, Pair, Target, alias, duration, operation, protocol_version, variable};
