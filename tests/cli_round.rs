@@ -94,7 +94,7 @@ fn a_group_is_told_something_waited_for_read_and_reduced() {
 
     (missing task)
     ------- stderr -------
-    partial failure: 2 of 3 said something, 1 have no task, 0 said nothing
+    partial failure: 2 of 3 have answered, 1 without a task
     hint: `missive context show talk` shows who was asked
     ");
     let reduce = ["reduce", "board", "--context", "talk", "--strategy", "vote"];
@@ -277,7 +277,7 @@ fn what_members_said_becomes_files_that_stay_in_their_folder() {
     rank-2  two    out/rank-2-two-output.md              3
     rank-3  three  out/rank-3-three-output.txt.url.json  124
     ------- stderr -------
-    partial failure: 1 of 3 said something, 0 have no task, 2 said nothing
+    partial failure: 1 of 3 have answered, 2 without a text
     ");
     insta::assert_snapshot!(seen(&world, &gather), @r"
     exit 73

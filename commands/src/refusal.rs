@@ -66,7 +66,7 @@ pub enum Refusal {
         rank: Rank,
     },
     /// No member of the group has said anything in the context.
-    #[error("nobody of {group} has said anything in context {context}")]
+    #[error("nobody of {group} has answered in context {context}")]
     NothingToReduce {
         /// The group.
         group: GroupName,

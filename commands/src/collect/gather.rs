@@ -6,7 +6,7 @@
 
 use std::ops::ControlFlow;
 
-use missive_log::event::facts::{MemberStatus, PayloadFacts};
+use missive_log::event::facts::{MemberStatus, PayloadFacts, TaskState};
 use missive_log::event::{ArtifactId, ContextId, GroupName, MessageId};
 use missive_log::{Log, Opened};
 use missive_projections::{Output, PayloadSource, Scope, Task, Views};
@@ -34,6 +34,21 @@ pub struct Gathered {
     pub context: ContextId,
     /// What each member said, in the order of ranks.
     pub outputs: Vec<MemberOutput>,
+}
+
+/// How many members stand how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Said something, and are done.
+    pub succeeded: usize,
+    /// Said something, and are still at it.
+    pub unfinished: usize,
+    /// Their tasks failed, or were rejected or canceled.
+    pub failed: usize,
+    /// Have no task and no message.
+    pub missing_task: usize,
+    /// Said nothing.
+    pub empty_output: usize,
 }
 
 /// What one member said.
@@ -71,17 +86,27 @@ pub struct From {
 }
 
 impl Gathered {
-    /// How many members said something, have no task, and have said nothing.
-    pub fn counts(&self) -> [usize; 3] {
-        [
-            MemberStatus::Succeeded,
-            MemberStatus::MissingTask,
-            MemberStatus::EmptyOutput,
-        ]
-        .map(|status| {
-            let outputs = self.outputs.iter();
-            outputs.filter(|output| output.status == status).count()
-        })
+    /// How many members have said something and are done, or are still at it; failed; have no task; and have
+    /// said nothing.
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for output in &self.outputs {
+            let count = match output.status {
+                MemberStatus::Succeeded => &mut counts.succeeded,
+                MemberStatus::MissingTask => &mut counts.missing_task,
+                MemberStatus::EmptyOutput => &mut counts.empty_output,
+                MemberStatus::Accepted | MemberStatus::Waiting => &mut counts.unfinished,
+                MemberStatus::Failed
+                | MemberStatus::TimedOut
+                | MemberStatus::InDoubt
+                | MemberStatus::Skipped
+                | MemberStatus::Canceled
+                | MemberStatus::Unregistered
+                | MemberStatus::Left => &mut counts.failed,
+            };
+            *count += 1;
+        }
+        counts
     }
 }
 
@@ -108,7 +133,7 @@ pub async fn gather<L: Log>(
         let status = match &output {
             None => MemberStatus::MissingTask,
             Some(_) if read.text.is_empty() => MemberStatus::EmptyOutput,
-            Some(_) => MemberStatus::Succeeded,
+            Some(_) => of_state(task.as_ref().map(|task| task.state)),
         };
         outputs.push(MemberOutput {
             seat: seat.clone(),
@@ -125,6 +150,19 @@ pub async fn gather<L: Log>(
         context: context.clone(),
         outputs,
     })
+}
+
+/// What the state of its task makes of what a member said.
+fn of_state(state: Option<TaskState>) -> MemberStatus {
+    match state {
+        None | Some(TaskState::Completed) => MemberStatus::Succeeded,
+        Some(TaskState::Failed | TaskState::Rejected) => MemberStatus::Failed,
+        Some(TaskState::Canceled) => MemberStatus::Canceled,
+        Some(TaskState::InputRequired | TaskState::AuthRequired) => MemberStatus::Waiting,
+        Some(TaskState::Submitted | TaskState::Working | TaskState::Unrecognized) => {
+            MemberStatus::Accepted
+        }
+    }
 }
 
 /// How often a group is read again whose log grew meanwhile.

@@ -8,8 +8,10 @@ pub mod barrier;
 pub mod bcast;
 mod begin;
 pub(crate) mod crowd;
+mod doubt;
 pub mod gather;
 pub mod reduce;
 mod roster;
 
+pub use doubt::Doubtful;
 pub use roster::{Roster, Seat, roster};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use missive_fixtures::{EchoAgent, Setup};
+use missive_fixtures::{Answer, EchoAgent, Setup};
 use missive_log::event::facts::{FailurePolicy, TaskState};
 
 use super::rounds::{rename, take_out, team, world_of};
@@ -240,4 +240,29 @@ async fn a_local_barrier_asks_nobody_and_sees_what_others_record() {
         .map(|agent| agent.peer().requests().len())
         .collect();
     assert_eq!(now, [asked[0], asked[1] + 1, asked[2]]);
+}
+
+#[tokio::test]
+async fn an_earlier_answer_is_none_where_a_later_message_is_in_doubt() {
+    let agents = [EchoAgent::start(), EchoAgent::start(), EchoAgent::start()];
+    let world = at_work(&agents, ["done", "done", "done"]).await;
+    agents[1].next_send_answers(Answer::close());
+    let mut send = Send::text(Target::Alias(alias("two")), "done again");
+    send.context = Some("work".to_owned());
+    let lost = world.missive().send(&send, &mut patient()).await;
+    let operation = lost.unwrap_err().operation().cloned();
+
+    let done = world
+        .missive()
+        .barrier(&barrier("work"), &(), &mut patient())
+        .await
+        .unwrap();
+
+    insta::assert_snapshot!(barrier_story(&done), @r"
+    80 failed [2, 1, 0]
+    rank-1 succeeded completed
+    rank-2 in_doubt -
+    rank-3 succeeded completed
+    ");
+    assert_eq!(done.report.members[1].doubt, operation);
 }

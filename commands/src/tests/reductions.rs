@@ -7,13 +7,13 @@ use missive_log::event::facts::{MemberStatus, ReduceStrategy};
 use missive_log::event::{ContextId, EventKind, OperationId};
 use missive_projections::Scope;
 
-use super::rounds::{team, world_of};
+use super::rounds::{rename, take_out, team, world_of};
 use super::{World, alias, patient, told};
 use crate::collect::gather::{Gathered, gather};
-use crate::collect::reduce::{Reduce, ReduceEnd, Reducer, SourceState, Template, prove};
+use crate::collect::reduce::{Proof, Reduce, ReduceEnd, Reducer, SourceState, Template, prove};
 use crate::collect::roster;
 use crate::decide::gather::RecordGather;
-use crate::{Done, Send, Target};
+use crate::{CommandError, Done, Send, Target};
 
 /// Agents of a group, each of which was sent these texts in the context `talk`.
 struct Talk {
@@ -61,9 +61,20 @@ impl Talk {
             .unwrap()
     }
 
-    async fn reduced(&self, command: Reduce) -> Result<Done<ReduceEnd>, crate::CommandError> {
+    async fn reduced(&self, command: Reduce) -> Result<Done<ReduceEnd>, CommandError> {
         self.world.missive().reduce(&command, &mut patient()).await
     }
+}
+
+/// With the group as it stood where the reduction was made.
+async fn proof_of(world: &World, operation: &OperationId) -> Result<Proof, CommandError> {
+    let (missive, views) = (world.missive(), world.newest());
+    let then = match views.round(operation)? {
+        Some(round) => missive.past(round.position, &Scope::Groups)?,
+        None => views.clone(),
+    };
+    let said = (&then, &views);
+    prove(missive.log(), &views, said, &world.config, operation).await
 }
 
 fn talk() -> ContextId {
@@ -305,15 +316,7 @@ async fn a_command_gets_the_prompt_and_what_it_prints_is_the_reduction() {
     one
     two
     ");
-    let views = talk.world.newest();
-    let proof = prove(
-        talk.world.missive().log(),
-        &views,
-        &views,
-        &talk.world.config,
-        &report.operation,
-    )
-    .await;
+    let proof = proof_of(&talk.world, &report.operation).await;
     assert_eq!(proof.unwrap().text, Some(report.text));
 }
 
@@ -366,15 +369,7 @@ async fn an_agent_reduces_in_the_same_context_and_is_part_of_the_record() {
         (&last["contextId"], &last["parts"][0]["text"]),
         (&"talk".into(), &"echo 2".into())
     );
-    let views = talk_of.world.newest();
-    let proof = prove(
-        talk_of.world.missive().log(),
-        &views,
-        &views,
-        &talk_of.world.config,
-        &report.operation,
-    )
-    .await;
+    let proof = proof_of(&talk_of.world, &report.operation).await;
     let proof = proof.unwrap();
     assert_eq!(proof.reduction.reducer, Some(alias("a1")));
     assert!(proof.reduction.asked.is_some());
@@ -396,19 +391,7 @@ async fn a_proof_names_what_went_in_and_says_who_has_said_something_else_since()
         .await
         .unwrap()
         .report;
-    let proved = async || {
-        let missive = talk_of.world.missive();
-        let views = talk_of.world.newest();
-        let proof = prove(
-            missive.log(),
-            &views,
-            &views,
-            &talk_of.world.config,
-            &report.operation,
-        )
-        .await;
-        proof.unwrap()
-    };
+    let proved = async || proof_of(&talk_of.world, &report.operation).await.unwrap();
 
     let before = proved().await;
     talk_of.say("a2", "echo another").await;
@@ -416,7 +399,7 @@ async fn a_proof_names_what_went_in_and_says_who_has_said_something_else_since()
 
     assert_eq!(before.text.as_deref(), Some("an artifact\na message\n"));
     assert_eq!(after.text, before.text);
-    let stands = |proof: &crate::collect::reduce::Proof| {
+    let stands = |proof: &Proof| {
         let sources = proof.sources.iter().map(|source| {
             (
                 source.source.status,
@@ -456,6 +439,60 @@ async fn a_proof_names_what_went_in_and_says_who_has_said_something_else_since()
 }
 
 #[tokio::test]
+async fn a_member_that_was_taken_out_since_is_still_proved() {
+    let talk_of = Talk::of(&[&["echo one"], &["echo two"]]).await;
+    let done = talk_of
+        .reduced(by(ReduceStrategy::Merge, Reducer::Local))
+        .await;
+    let report = done.unwrap().report;
+    take_out(&talk_of.world, "a2", "rank-2").await;
+    rename(&talk_of.world, "a1", "eins").await;
+    talk_of.say("a2", "echo another").await;
+
+    let proof = proof_of(&talk_of.world, &report.operation).await.unwrap();
+
+    let changed: Vec<_> = proof.sources.iter().map(|source| source.changed).collect();
+    assert_eq!(changed, [Some(false), Some(true)]);
+}
+
+#[tokio::test]
+async fn what_a_task_failed_with_is_no_answer_and_a_vote_waits_for_those_that_are_done() {
+    let talk = Talk::of(&[
+        &["fail yes"],
+        &["slow 1000000"],
+        &["ask"],
+        &["echo no"],
+        &["reject"],
+    ])
+    .await;
+
+    let statuses = talk.gathered().await;
+    let statuses: Vec<_> = statuses
+        .outputs
+        .iter()
+        .map(|output| output.status)
+        .collect();
+    let vote = talk.reduced(by(ReduceStrategy::Vote, Reducer::Local)).await;
+    let merged = talk
+        .reduced(by(ReduceStrategy::Merge, Reducer::Local))
+        .await;
+
+    assert_eq!(
+        statuses,
+        [
+            MemberStatus::Failed,
+            MemberStatus::Accepted,
+            MemberStatus::Waiting,
+            MemberStatus::Succeeded,
+            MemberStatus::Failed,
+        ]
+    );
+    let vote = vote.unwrap().report;
+    assert_eq!((vote.text.as_str(), vote.inputs), ("no", 1));
+    assert_eq!(merged.unwrap().report.text, "at work\nwhich name?\nno\n");
+}
+
+#[tokio::test]
 async fn nothing_is_made_of_nothing_and_nothing_is_recorded() {
     let talk = Talk::of(&[&["echo one"]]).await;
     let mut elsewhere = by(ReduceStrategy::Merge, Reducer::Local);
@@ -470,15 +507,7 @@ async fn nothing_is_made_of_nothing_and_nothing_is_recorded() {
     elsewhere.context = "nowhere".to_owned();
     let unknown = talk.reduced(elsewhere).await;
     let missing = OperationId::new("0192f3a1-c6e8-7b4f-9d2e-5a6b7c8d9e0f").unwrap();
-    let views = talk.world.newest();
-    let no_proof = prove(
-        talk.world.missive().log(),
-        &views,
-        &views,
-        &talk.world.config,
-        &missing,
-    )
-    .await;
+    let no_proof = proof_of(&talk.world, &missing).await;
 
     let told = [
         told(&refused.unwrap_err()),
@@ -521,15 +550,7 @@ async fn the_sources_of_a_large_group_stand_in_several_facts_of_one_append() {
         )
     });
     assert!(parts.count() > 1);
-    let views = world.newest();
-    let proof = prove(
-        world.missive().log(),
-        &views,
-        &views,
-        &world.config,
-        &report.operation,
-    )
-    .await;
+    let proof = proof_of(&world, &report.operation).await;
     assert_eq!(proof.unwrap().sources.len(), 600);
-    assert_eq!(views.verify().unwrap().difference, None);
+    assert_eq!(world.newest().verify().unwrap().difference, None);
 }

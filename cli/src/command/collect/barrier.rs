@@ -109,6 +109,7 @@ fn from_bcast(path: &Path, group: &str) -> Result<(String, Option<FromBcast>), F
     }
     let members = sent.members.into_iter().map(|member| BcastTask {
         answered: member.status == MemberStatus::Succeeded.as_str(),
+        in_doubt: member.status == MemberStatus::InDoubt.as_str(),
         rank: member.rank,
         task: member.task_id,
     });
@@ -244,6 +245,7 @@ fn row(member: BarrierMember, context: &str, setting: &Setting<'_>) -> MemberRow
     let mut row = MemberRow::of(&member.seat, member.status);
     row.task_id = member.task.map(|task| task.to_string());
     row.context_id = Some(context.to_owned());
+    row.operation_id = member.doubt.as_ref().map(ToString::to_string);
     row.state = member.state.map(TaskState::as_str);
     row.failed(member.error, setting)
 }
@@ -268,8 +270,17 @@ impl Report for Ended {
     }
 }
 
-/// Who waits for the user, and how it is answered.
+/// Who waits for the user, and how it is answered; whose fate nobody knows, and how it is asked for.
 fn remark(output: &Output, shown: &Ended) {
+    let doubtful = shown.members.iter().filter_map(|member| {
+        let operation = member.operation_id.as_deref()?;
+        Some((&member.agent, operation))
+    });
+    for (agent, operation) in doubtful {
+        output.note(&format!(
+            "hint: whether {agent} got its message is not known; `missive retry {operation}` asks"
+        ));
+    }
     for member in shown
         .members
         .iter()

@@ -6,7 +6,7 @@ use super::super::acting::{self, OnLog, Told, word};
 use super::super::{Setting, moment, warn_of_fault};
 use super::files::Folder;
 use super::shown::{Heard, HeardRow, in_words};
-use super::{session, still};
+use super::{session, still, warn_of_doubts};
 use crate::args::collect::Gather as Arguments;
 use crate::failure::Failure;
 use crate::open::Session;
@@ -74,6 +74,9 @@ async fn perform(
         shown
     };
     output.report(&shown).await?;
+    if setting.globals.at.is_none() {
+        warn_of_doubts(&missive, &context, setting, output)?;
+    }
     remark(output, &shown);
     Ok(Exit::Done)
 }
@@ -88,7 +91,8 @@ async fn record(
     let files: Vec<_> = shown.members.iter().flat_map(|row| &row.files).collect();
     let names = serde_json::to_string(&files)
         .map_err(|error| Failure::from_error(Exit::Internal, &error))?;
-    let [outputs, _, _] = gathered.counts();
+    let counts = gathered.counts();
+    let outputs = counts.succeeded + counts.unfinished + counts.failed;
     let gather = RecordGather {
         operation: session.ids().operation(),
         group: gathered.roster.group.name.clone(),
@@ -183,15 +187,30 @@ impl Report for GatherResult {
 
 fn remark(output: &Output, shown: &GatherResult) {
     let counts = &shown.heard.counts;
-    if counts.missing_task + counts.empty_output > 0 {
+    if counts.succeeded < counts.members {
+        let others = [
+            (counts.unfinished, "still at it"),
+            (counts.failed, "failed"),
+            (counts.missing_task, "without a task"),
+            (counts.empty_output, "without a text"),
+        ];
+        let others: Vec<String> = others
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
         output.note(&format!(
-            "{}: {} of {} said something, {} have no task, {} said nothing",
+            "{}: {} of {} have answered, {}",
             in_words(shown.heard.of),
             counts.succeeded,
             counts.members,
-            counts.missing_task,
-            counts.empty_output
+            others.join(", ")
         ));
+    }
+    if counts.empty_output > 0 && shown.output_dir.is_none() {
+        output.note(
+            "hint: what is no text, such as files and data, goes into files with --output-dir DIR",
+        );
     }
     for member in &shown.members {
         for why in &member.gone {

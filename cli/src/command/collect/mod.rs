@@ -8,10 +8,11 @@ mod proof;
 pub(super) mod reduce;
 mod shown;
 
-use super::acting::{self, OnLog};
+use super::acting::{self, OnLog, Told};
 use super::{Setting, moment, no_log};
 use crate::failure::Failure;
 use crate::open::Session;
+use crate::render::Output;
 use missive_log::event::{ContextId, GroupName};
 use missive_projections::{Scope, Views};
 
@@ -40,4 +41,21 @@ fn still(views: &Views, session: &Session, context: &ContextId) -> Result<Views,
     views
         .at(place, &scope, &records, &mut |_| {})
         .map_err(broken)
+}
+
+/// Says whose answers may not be the newest: a message to them may have arrived.
+fn warn_of_doubts(
+    missive: &OnLog,
+    context: &ContextId,
+    setting: &Setting<'_>,
+    output: &Output,
+) -> Result<(), Failure> {
+    let doubts = missive.doubts_in(context);
+    for doubt in doubts.map_err(|error| Told::of(setting).failure(error))? {
+        let (agent, operation) = (doubt.agent, doubt.operation);
+        output.warn(&format!(
+            "whether {agent} got a message of this context is not known; `missive retry {operation}` asks"
+        ));
+    }
+    Ok(())
 }

@@ -33,10 +33,15 @@ async fn perform(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     warn_of_fault(session, output);
-    let (views, said, as_of) = looked(arguments, setting, session, output)?;
+    let Looked {
+        views,
+        then,
+        said,
+        as_of,
+    } = looked(arguments, setting, session, output)?;
     moment::tell(setting, session, output).await;
     let log = &**session.log();
-    let proof = prove(log, &views, &said, &setting.config, &arguments.id).await;
+    let proof = prove(log, &views, (&then, &said), &setting.config, &arguments.id).await;
     let proof = proof.map_err(|error| Told::of(setting).failure(error))?;
     let shown = Shown::of(proof, as_of);
     output.report(&shown).await?;
@@ -48,25 +53,50 @@ async fn perform(
     Ok(Exit::Done)
 }
 
-/// The views of the reduction, and those of what the members say: at an earlier moment they are folded apart.
+/// What is looked at.
+struct Looked {
+    /// The reduction.
+    views: Views,
+    /// The group as it was.
+    then: Views,
+    /// What its members say.
+    said: Views,
+    /// The place of that.
+    as_of: Seq,
+}
+
+/// At an earlier moment the reduction and what members say are folded apart; the group as it was always is.
 fn looked(
     arguments: &Arguments,
     setting: &Setting<'_>,
     session: &Session,
     output: &Output,
-) -> Result<(Views, Views, Seq), Failure> {
+) -> Result<Looked, Failure> {
+    let broken = |error| session.views_failure(&error);
     let scope = Scope::Round(arguments.id.clone());
     let (views, as_of) = moment::look(setting, session, &scope, output)?;
-    if setting.globals.at.is_none() {
-        return Ok((views.clone(), views, as_of));
-    }
-    let round = views.round(&arguments.id);
-    let round = round.map_err(|error| session.views_failure(&error))?;
-    let said = match round.and_then(|round| round.context) {
-        Some(context) => moment::look(setting, session, &Scope::Context(context), output)?.0,
+    let round = views.round(&arguments.id).map_err(broken)?;
+    let said = match round.as_ref().and_then(|round| round.context.clone()) {
+        Some(context) if setting.globals.at.is_some() => {
+            moment::look(setting, session, &Scope::Context(context), output)?.0
+        }
+        Some(_) | None => views.clone(),
+    };
+    let then = match round {
+        Some(round) => {
+            let live = session.views().map_err(broken)?;
+            let records = moment::records(session);
+            let then = live.at(round.position, &Scope::Groups, &records, &mut |_| {});
+            then.map_err(broken)?
+        }
         None => views.clone(),
     };
-    Ok((views, said, as_of))
+    Ok(Looked {
+        views,
+        then,
+        said,
+        as_of,
+    })
 }
 
 /// `reduce_show`.

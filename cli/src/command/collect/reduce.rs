@@ -2,8 +2,8 @@
 
 use super::super::acting::{self, Told, Wish};
 use super::super::{Setting, warn_of_fault};
-use super::session;
 use super::shown::{Heard, HeardRow, ProvenanceRow};
+use super::{session, warn_of_doubts};
 use crate::args::collect::{Reduce as Arguments, ReduceLook};
 use crate::failure::Failure;
 use crate::open::Session;
@@ -12,6 +12,7 @@ use missive_commands::collect::reduce::{
     PLACEHOLDERS, Reduce, ReduceEnd, Reducer, Tally, Template, sources,
 };
 use missive_commands::{Done, Exit};
+use missive_log::event::ContextId;
 use missive_log::event::facts::ReduceStrategy;
 use serde::Serialize;
 
@@ -123,6 +124,9 @@ async fn perform(
     let Done { report, exit } = acting::concluded(&missive, output, &told, done)?;
     let shown = ReduceResult::of(report);
     output.report(&shown).await?;
+    if let Ok(context) = ContextId::new(&shown.heard.context_id) {
+        warn_of_doubts(&missive, &context, setting, output)?;
+    }
     remark(output, &shown);
     Ok(wish.exit(exit))
 }
@@ -134,6 +138,8 @@ struct ReduceResult {
     operation_id: String,
     #[serde(flatten)]
     heard: Heard,
+    /// How many members it was made of.
+    inputs: u32,
     strategy: &'static str,
     method: &'static str,
     reduced_text: String,
@@ -152,6 +158,7 @@ impl ReduceResult {
             reduce_id: end.operation.to_string(),
             operation_id: end.operation.to_string(),
             heard: Heard::of(&end.gathered),
+            inputs: end.inputs,
             strategy: end.strategy.as_str(),
             method: end.method.as_str(),
             reduced_text: end.text,
@@ -187,8 +194,7 @@ impl Report for ReduceResult {
 }
 
 fn remark(output: &Output, shown: &ReduceResult) {
-    let counts = &shown.heard.counts;
-    let (said, members) = (counts.succeeded, counts.members);
+    let (said, members) = (shown.inputs, shown.heard.counts.members);
     if shown.tie {
         output.note("several answers have as many votes: the one that was given first is taken");
     }

@@ -145,17 +145,19 @@ pub(super) struct Heard {
 pub(super) struct HeardCounts {
     pub(super) members: usize,
     pub(super) succeeded: usize,
+    pub(super) unfinished: usize,
+    pub(super) failed: usize,
     pub(super) missing_task: usize,
     pub(super) empty_output: usize,
 }
 
 impl Heard {
     pub(super) fn of(gathered: &Gathered) -> Self {
-        let [succeeded, missing_task, empty_output] = gathered.counts();
+        let counts = gathered.counts();
         let members = gathered.outputs.len();
-        let of = if succeeded == 0 {
+        let of = if counts.succeeded + counts.unfinished == 0 {
             RoundStatus::Failed
-        } else if succeeded < members {
+        } else if counts.succeeded < members {
             RoundStatus::PartialFailure
         } else {
             RoundStatus::Succeeded
@@ -167,9 +169,11 @@ impl Heard {
             position: gathered.roster.position.0,
             counts: HeardCounts {
                 members,
-                succeeded,
-                missing_task,
-                empty_output,
+                succeeded: counts.succeeded,
+                unfinished: counts.unfinished,
+                failed: counts.failed,
+                missing_task: counts.missing_task,
+                empty_output: counts.empty_output,
             },
             of,
         }

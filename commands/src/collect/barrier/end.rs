@@ -24,6 +24,8 @@ pub struct BarrierMember {
     pub state: Option<TaskState>,
     /// Why it cannot be asked any more.
     pub error: Option<CommandError>,
+    /// The message to it that may have arrived, and that nobody knows the task of.
+    pub doubt: Option<OperationId>,
 }
 
 impl BarrierMember {
@@ -35,6 +37,7 @@ impl BarrierMember {
             task: self.task.clone(),
             state: self.state,
             error: None,
+            doubt: self.doubt.clone(),
         }
     }
 }

@@ -84,6 +84,8 @@ pub struct BcastTask {
     pub task: Option<TaskId>,
     /// Whether it answered without a task.
     pub answered: bool,
+    /// Whether it was not known whether the message had arrived: then what the log knows by now counts.
+    pub in_doubt: bool,
 }
 
 /// Who is told how a barrier goes on.
@@ -162,28 +164,35 @@ impl<L: Log> Missive<L> {
         context: &ContextId,
         roster: &Roster,
     ) -> Result<Vec<BarrierMember>, CommandError> {
+        let doubts = self.doubts_in(context)?;
         let views = self.views();
         let mut members = Vec::with_capacity(roster.seats.len());
         for seat in &roster.seats {
-            let (task, answered) = match &command.bcast {
-                Some(bcast) => {
-                    let mut sent = bcast.members.iter();
-                    let sent = sent.find(|sent| sent.rank == *seat.rank());
-                    sent.map_or((None, false), |sent| (sent.task.clone(), sent.answered))
-                }
-                None => match views.output_of(&seat.member, context)? {
-                    Some(output) => (output.task, output.message.is_some()),
-                    None => (None, false),
-                },
+            let sent = command.bcast.iter().flat_map(|bcast| &bcast.members);
+            let mut sent = sent.filter(|sent| sent.rank == *seat.rank() && !sent.in_doubt);
+            let output = views.output_of(&seat.member, context)?;
+            let changed = output.as_ref().map(|output| output.changed);
+            let (task, answered) = match (sent.next(), output) {
+                (Some(sent), _) => (sent.task.clone(), sent.answered),
+                (None, Some(output)) => (output.task, output.message.is_some()),
+                (None, None) => (None, false),
             };
+            // Whatever it did before it was asked last is no answer to that.
+            let mut doubts = doubts.iter().rev();
+            let doubt = doubts.find(|doubt| doubt.agent == *seat.agent());
+            let doubt = doubt.filter(|doubt| changed.is_none_or(|changed| changed < doubt.seq));
             let mut member = BarrierMember {
                 seat: seat.clone(),
                 status: MemberStatus::MissingTask,
                 task,
                 state: None,
                 error: None,
+                doubt: doubt.map(|doubt| doubt.operation.clone()),
             };
-            if member.task.is_none() && answered {
+            if member.doubt.is_some() {
+                member.status = MemberStatus::InDoubt;
+                member.task = None;
+            } else if member.task.is_none() && answered {
                 member.status = MemberStatus::Succeeded;
             }
             self.look_at_member(&mut member, &wanted(command))?;

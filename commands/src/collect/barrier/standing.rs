@@ -20,19 +20,19 @@ pub(super) fn status_of(state: TaskState, wanted: &[TaskState]) -> MemberStatus 
     }
 }
 
-/// Whether a member can satisfy the barrier no more.
+/// Whether a member can satisfy the barrier no more. Of one that is in doubt nobody knows which task to wait for.
 pub(super) fn has_failed(status: MemberStatus) -> bool {
     match status {
         MemberStatus::Failed
         | MemberStatus::Canceled
         | MemberStatus::Unregistered
         | MemberStatus::Left
+        | MemberStatus::InDoubt
         | MemberStatus::MissingTask => true,
         MemberStatus::Succeeded
         | MemberStatus::Accepted
         | MemberStatus::Waiting
         | MemberStatus::TimedOut
-        | MemberStatus::InDoubt
         | MemberStatus::Skipped
         | MemberStatus::EmptyOutput => false,
     }

@@ -92,6 +92,8 @@ pub struct ReduceEnd {
     pub method: ReduceMethod,
     /// The text.
     pub text: String,
+    /// Of how many members.
+    pub inputs: u32,
     /// Of a vote that missive counted: every answer, the winner first.
     pub tallies: Vec<Tally>,
     /// Of such a vote: whether another answer has as many votes.
@@ -143,7 +145,7 @@ impl<L: Log> Missive<L> {
         }
         let context = self.known_context(&command.context)?.context;
         let gathered = self.gathered(&command.group, &context).await?;
-        let inputs = inputs_of(&gathered);
+        let inputs = inputs_of(&gathered, command.strategy);
         if inputs.is_empty() {
             return Err(Refusal::NothingToReduce {
                 group: command.group.clone(),
@@ -192,6 +194,7 @@ impl<L: Log> Missive<L> {
             strategy: command.strategy,
             method: command.by.method(),
             text,
+            inputs: made.inputs,
             tie: by_missive && reduced.tie,
             tallies: if by_missive {
                 reduced.tallies
@@ -328,11 +331,25 @@ fn internal(what: &'static str) -> Unmade {
     }
 }
 
-/// What goes in: the members that said something, in the order of ranks.
-fn inputs_of(gathered: &Gathered) -> Vec<Input<'_>> {
+/// What goes in, in the order of ranks: what members said that are done, and, where nobody's answers are
+/// counted, what those said that are still at it. What a task failed with is no answer.
+fn inputs_of(gathered: &Gathered, strategy: ReduceStrategy) -> Vec<Input<'_>> {
+    let goes_in = |status: MemberStatus| match status {
+        MemberStatus::Succeeded => true,
+        MemberStatus::Accepted | MemberStatus::Waiting => strategy != ReduceStrategy::Vote,
+        MemberStatus::Failed
+        | MemberStatus::TimedOut
+        | MemberStatus::InDoubt
+        | MemberStatus::Skipped
+        | MemberStatus::Canceled
+        | MemberStatus::Unregistered
+        | MemberStatus::Left
+        | MemberStatus::MissingTask
+        | MemberStatus::EmptyOutput => false,
+    };
     let outputs = gathered.outputs.iter();
-    let spoken = outputs.filter(|output| output.status == MemberStatus::Succeeded);
-    spoken
+    outputs
+        .filter(|output| goes_in(output.status))
         .map(|output| Input {
             agent: output.seat.agent().as_str(),
             rank: output.seat.rank().as_str(),

@@ -59,15 +59,15 @@ impl SourceState {
     }
 }
 
-/// Reads a reduction and looks at everything that it was made of. `said` are the views that tell what the
-/// members say; they may be of the same moment, and folded for the context only.
+/// Reads a reduction and looks at everything that it was made of. `then` are the views of groups as they
+/// stood where the reduction was made; `said` those that tell what the members say, folded for its context.
 ///
 /// # Errors
 /// There is no such reduction; or the log or the views cannot be read.
 pub async fn prove<L: Log>(
     log: &L,
     views: &Views,
-    said: &Views,
+    (then, said): (&Views, &Views),
     config: &Config,
     operation: &OperationId,
 ) -> Result<Proof, CommandError> {
@@ -83,7 +83,7 @@ pub async fn prove<L: Log>(
         Some(result) => stored_bytes(log, result.seq, Role::Result).await?,
         None => None,
     };
-    let now = now(log, said, config, &round).await?;
+    let now = now(log, (then, said), config, &round).await?;
     let mut sources = Vec::new();
     for seq in views.reduce_sources(operation)? {
         let event = event_at(log, seq).await?.map(|event| event.kind);
@@ -101,18 +101,19 @@ pub async fn prove<L: Log>(
     })
 }
 
-/// What the members say now; none if the group is gone.
+/// What the members of then say now, whatever became of the group.
 async fn now<L: Log>(
     log: &L,
-    views: &Views,
+    (then, said): (&Views, &Views),
     config: &Config,
     round: &Round,
 ) -> Result<Option<Gathered>, CommandError> {
     let (Some(group), Some(context)) = (&round.group, &round.context) else {
         return Ok(None);
     };
-    match roster(views, config, group) {
-        Ok(roster) => Ok(Some(gather(log, views, roster, context).await?)),
+    match roster(then, config, group) {
+        Ok(roster) => Ok(Some(gather(log, said, roster, context).await?)),
+        // Without the group as it was nothing can be told.
         Err(_) => Ok(None),
     }
 }
