@@ -357,6 +357,10 @@ fn two_moments_are_compared_view_by_view() {
     let none = world.missive(["events", "diff", "--from", &place, "--to", &place]);
     let swapped = world.missive(["events", "diff", "--from", &place, "--to", "2"]);
     let beyond = world.missive(["events", "diff", "--from", "999"]);
+    let first = world.missive(["events", "diff", "--from", &place, "--limit", "1"]);
+    let lines = world.missive([
+        "events", "diff", "--from", &place, "--limit", "1", "--ndjson",
+    ]);
 
     insta::assert_snapshot!(ids_hidden(&shown.to_string()), @r"
     exit 0
@@ -385,9 +389,26 @@ fn two_moments_are_compared_view_by_view() {
     ------- stderr -------
     nothing changed that a view shows
     ");
+    insta::assert_snapshot!(first, @r"
+    exit 0
+    ------- stdout -------
+    from    9 at 2026-12-01T09:30:00Z
+    to      13 at 2026-12-01T09:30:00Z
+    events  4
+
+    view    id      change   field  from  to
+    agents  python  changed  alias  py    python
+    ------- stderr -------
+    3 more changed: `--limit` lists more of them
+    ");
+    assert!(
+        lines.stdout.ends_with("\"data\":{\"changes_more\":3}}\n"),
+        "{lines}"
+    );
     assert_eq!(swapped.code, Some(64), "{swapped}");
     assert_eq!(beyond.code, Some(66), "{beyond}");
     let data = &json.json()["data"];
+    assert_eq!(data.get("changes_more"), None);
     assert_eq!(data["from"]["sequence"], 2);
     let changes = data["changes"].as_array().unwrap();
     let of = |view: &str| {

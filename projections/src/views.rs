@@ -109,8 +109,18 @@ pub(crate) struct Parts(u32);
 
 impl Parts {
     /// Those of a list. A projection that reads rows of another one needs that one as well.
-    pub(crate) fn of(list: &[Part]) -> Self {
-        Self(list.iter().fold(0, |set, part| set | 1 << *part as u8))
+    pub(crate) const fn of(mut list: &[Part]) -> Self {
+        let mut set = 0;
+        while let [part, rest @ ..] = list {
+            set |= 1 << *part as u8;
+            list = rest;
+        }
+        Self(set)
+    }
+
+    /// These and another one.
+    pub(crate) fn and(self, part: Part) -> Self {
+        Self(self.0 | 1 << part as u8)
     }
 
     /// Whether it is one of them.

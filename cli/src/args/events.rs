@@ -58,6 +58,7 @@ A request names its operation, and --operation ID lists all that belongs to it. 
     #[command(after_help = "Examples:
   missive events diff --from 40
   missive events diff --from 2026-12-01T09:00:00Z --to 2026-12-01T10:00:00Z
+  missive events diff --from 40 --limit 100000
   missive events diff --from 40 --to 60 --json | jq '.data.changes[] | select(.view == \"tasks\")'
 
 What a message says is told by its event: `missive events show SEQ` shows it, and `missive events list` who did it.")]
@@ -188,7 +189,14 @@ pub(crate) struct Diff {
     /// The later one; without it now
     #[arg(long, value_name = "SEQ|TIME", value_parser = at)]
     pub(crate) to: Option<At>,
+
+    /// List at most so many things, by view and then by id; the others are counted
+    #[arg(long, value_name = "N", default_value_t = CHANGES_LISTED)]
+    pub(crate) limit: usize,
 }
+
+/// How many changes are listed where nobody says how many: some ten megabytes.
+const CHANGES_LISTED: usize = 10_000;
 
 /// `events export`.
 #[derive(Debug, Clone, clap::Args)]

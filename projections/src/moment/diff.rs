@@ -1,21 +1,22 @@
 //! What changed between two earlier moments, view by view.
 //!
-//! Only events between the two can have changed anything: they say which things to look at, and these are
-//! folded at both moments and compared. A few things are folded each from their own events; for many, the
-//! whole log is folded twice. Intents without an outcome, messages and indexes are not compared: they follow
-//! from the events between, which `events list` shows.
+//! Only events between the two can have changed anything: they say which things to look at. These are folded
+//! from their own events up to the earlier moment, looked at, folded on in the same rows to the later one, and
+//! compared; so few at once that memory does not grow with the log. Intents without an outcome, messages and
+//! indexes are not compared: they follow from the events between, which `events list` shows.
 
-use super::reach::{Reach, reach};
-use super::{Records, Scope, fields};
+use super::fold::Folding;
+use super::places::{Places, Unreadable};
+use super::touched::touched;
+use super::{COMPARED, Past, Records, Scope, fields};
 use crate::error::ViewsError;
 use crate::read::Views;
-use crate::views::CHUNK_EVENTS_MAX;
-use missive_log::Event;
-use missive_log::event::{ContextId, OperationId, Seq, TaskId};
-use std::collections::{BTreeMap, BTreeSet};
+use missive_log::event::Seq;
+use std::collections::BTreeMap;
+use std::sync::mpsc::sync_channel;
 
-/// Up to this number of things, each is folded from its own events.
-const APART_MAX: usize = 64;
+/// How many things are folded at once from their own events.
+const TOGETHER: usize = 2_048;
 
 /// What happened to a thing between two moments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,32 +73,84 @@ pub struct Changes {
     pub unreadable: u64,
     /// What changed, by view and then by thing.
     pub changes: Vec<Change>,
+    /// How many more things changed than were asked for: the last ones by view and thing.
+    pub more: u64,
 }
 
 /// The fields of a thing, in a fixed order.
 pub(super) type Fields = Vec<(&'static str, String)>;
 
-/// What the events between name.
-#[derive(Debug, Default)]
-struct Touched {
-    registry: bool,
-    contexts: BTreeSet<ContextId>,
-    tasks: BTreeSet<TaskId>,
-    rounds: BTreeSet<OperationId>,
+/// A thing as the views of one moment show it.
+pub(super) struct Thing {
+    pub(super) view: &'static str,
+    /// What makes it one thing among those of its scope, whatever it is called.
+    pub(super) key: Vec<u8>,
+    pub(super) id: String,
+    pub(super) fields: Fields,
 }
 
-impl Touched {
-    fn note(&mut self, event: &Event) {
-        self.contexts.extend(event.links.context.clone());
-        self.tasks.extend(event.links.task.clone());
-        match reach(&event.kind) {
-            Reach::Links => {}
-            Reach::Register | Reach::Card | Reach::Group => self.registry = true,
-            Reach::Round => self.rounds.extend(event.operation.clone()),
-            Reach::Told { context, task } => {
-                self.contexts.extend(context.cloned());
-                self.tasks.extend(task.cloned());
-            }
+/// The changes that are told, in the order in which they are told.
+struct Told {
+    most: usize,
+    /// By view, by thing, and by how many were found before it.
+    changes: BTreeMap<(usize, String, u64), Change>,
+    found: u64,
+}
+
+impl Told {
+    fn new(most: usize) -> Self {
+        Self {
+            most,
+            changes: BTreeMap::new(),
+            found: 0,
+        }
+    }
+
+    fn into(self, found: &mut Changes) {
+        found.more = self.found - self.changes.len() as u64;
+        found.changes = self.changes.into_values().collect();
+    }
+
+    /// Compares the things of one scope.
+    fn compare(&mut self, before: Vec<Thing>, after: Vec<Thing>) {
+        let key = |thing: Thing| ((thing.view, thing.key.clone()), thing);
+        let mut then: BTreeMap<_, Thing> = before.into_iter().map(key).collect();
+        for now in after {
+            let was = then.remove(&(now.view, now.key));
+            self.add(
+                now.view,
+                now.id,
+                was.map(|was| was.fields),
+                Some(now.fields),
+            );
+        }
+        for was in then.into_values() {
+            self.add(was.view, was.id, Some(was.fields), None);
+        }
+    }
+
+    fn add(
+        &mut self,
+        view: &'static str,
+        id: String,
+        before: Option<Fields>,
+        after: Option<Fields>,
+    ) {
+        let Some((changed, fields)) = compare(before, after) else {
+            return;
+        };
+        let order = VIEWS.iter().position(|other| *other == view);
+        let key = (order.unwrap_or(VIEWS.len()), id.clone(), self.found);
+        let change = Change {
+            view,
+            id,
+            changed,
+            fields,
+        };
+        self.changes.insert(key, change);
+        self.found += 1;
+        if self.changes.len() > self.most {
+            self.changes.pop_last();
         }
     }
 }
@@ -108,23 +161,68 @@ struct Moments<'a> {
     records: &'a Records,
     from: Seq,
     to: Seq,
-    whole: Option<(Views, Views)>,
 }
 
 impl Moments<'_> {
-    /// Both views as far as a thing goes.
-    fn of(&self, scope: &Scope) -> Result<(Views, Views), ViewsError> {
-        if let Some((before, after)) = &self.whole {
-            return Ok((before.clone(), after.clone()));
+    /// The views over rows as they grow.
+    fn views(&self, folding: &Folding) -> Result<Views, ViewsError> {
+        let past = Past::new(self.live.clone(), self.to, COMPARED, self.records.clone());
+        Ok(Views::past(
+            past.over(folding.rows(), Unreadable::default())?,
+        ))
+    }
+
+    /// Compares things that are folded from these places.
+    fn compare(
+        &self,
+        scopes: &[Scope],
+        mut places: Places,
+        told: &mut Told,
+    ) -> Result<(), ViewsError> {
+        let folding = Folding::new(COMPARED);
+        let views = self.views(&folding)?;
+        folding.gathered(self.live, self.records, &mut places, self.from)?;
+        let before: Result<Vec<_>, _> = scopes.iter().map(|s| fields::of(s, &views)).collect();
+        folding.gathered(self.live, self.records, &mut places, self.to)?;
+        for (scope, before) in scopes.iter().zip(before?) {
+            told.compare(before, fields::of(scope, &views)?);
         }
-        let at = |place| self.live.at(place, scope, self.records, &mut |_| {});
-        Ok((at(self.from)?, at(self.to)?))
+        Ok(())
+    }
+
+    /// Compares so many things at once. A second thread looks up the events of the next ones meanwhile.
+    fn compare_all(
+        &self,
+        scopes: &[Scope],
+        together: usize,
+        told: &mut Told,
+        seen: &mut dyn FnMut(Seq),
+    ) -> Result<(), ViewsError> {
+        std::thread::scope(|threads| {
+            let (send, receive) = sync_channel(1);
+            threads.spawn(move || {
+                for scopes in scopes.chunks(together) {
+                    let places = Places::of(scopes, self.live, self.to, self.records);
+                    // The receiver is gone when a fold failed: there is nothing left to do.
+                    if send.send((scopes, places)).is_err() {
+                        return;
+                    }
+                }
+            });
+            let mut done = 0;
+            for (of_these, places) in receive {
+                self.compare(of_these, places?, told)?;
+                done += of_these.len();
+                seen(share(self.to, done, scopes.len()));
+            }
+            Ok(())
+        })
     }
 }
 
 impl Views {
-    /// What changed after the event at `from`, up to the one at `to`. `seen` is told how far a fold of the
-    /// whole log has come, from 0 up to `to` and, where it is needed, once more.
+    /// What changed after the event at `from`, up to the one at `to`; at most so many things. `seen` is told how
+    /// far it has come, as a place from 0 up to `to`.
     ///
     /// # Errors
     /// [`ViewsError::Beyond`] if the log has no such place.
@@ -132,59 +230,61 @@ impl Views {
         &self,
         from: Seq,
         to: Seq,
+        most: usize,
         records: &Records,
         seen: &mut dyn FnMut(Seq),
     ) -> Result<Changes, ViewsError> {
-        self.changes_apart(from, to, records, APART_MAX, seen)
+        self.changes_by(TOGETHER, (from, to), most, records, seen)
     }
 
-    /// The same with another number of things that are folded each from its own events.
-    pub(crate) fn changes_apart(
+    /// The same with another number of things that are folded at once.
+    pub(crate) fn changes_by(
         &self,
-        from: Seq,
-        to: Seq,
+        together: usize,
+        (from, to): (Seq, Seq),
+        most: usize,
         records: &Records,
-        apart_max: usize,
         seen: &mut dyn FnMut(Seq),
     ) -> Result<Changes, ViewsError> {
         let mut found = Changes::default();
-        let touched = touched(from, to, records, &mut found)?;
-        let things = touched.contexts.len() + touched.tasks.len() + touched.rounds.len();
-        let whole = if things > apart_max {
-            let mut at = |place| self.at(place, &Scope::Everything, records, seen);
-            Some((at(from)?, at(to)?))
-        } else {
-            None
-        };
+        let scopes = touched(from, to, records, &mut found)?;
+        let live = self.at_least(to);
         let moments = Moments {
-            live: self,
+            live: &live,
             records,
             from,
             to,
-            whole,
         };
-        let changes = &mut found.changes;
-        if touched.registry {
-            let (before, after) = moments.of(&Scope::Registry)?;
-            fields::agents(&before, &after, changes)?;
-            fields::groups(&before, &after, changes)?;
-        }
-        for context in &touched.contexts {
-            let (before, after) = moments.of(&Scope::Context(context.clone()))?;
-            fields::context(context, &before, &after, changes)?;
-        }
-        for task in &touched.tasks {
-            let (before, after) = moments.of(&Scope::Task(task.clone()))?;
-            fields::tasks(task, &before, &after, changes)?;
-        }
-        for round in &touched.rounds {
-            let (before, after) = moments.of(&Scope::Round(round.clone()))?;
-            fields::round(round, &before, &after, changes)?;
-        }
-        let order = |change: &Change| VIEWS.iter().position(|view| *view == change.view);
-        changes.sort_by(|left, right| (order(left), &left.id).cmp(&(order(right), &right.id)));
+        let mut told = Told::new(most);
+        moments.compare_all(&scopes, together, &mut told, seen)?;
+        told.into(&mut found);
         Ok(found)
     }
+
+    /// The same by folding every event up to both moments.
+    #[cfg(test)]
+    pub(crate) fn changes_of_whole(
+        &self,
+        (from, to): (Seq, Seq),
+        records: &Records,
+    ) -> Result<Changes, ViewsError> {
+        let mut found = Changes::default();
+        let scopes = touched(from, to, records, &mut found)?;
+        let at = |place| self.at(place, &Scope::Everything, records, &mut |_| {});
+        let (before, after) = (at(from)?, at(to)?);
+        let mut told = Told::new(usize::MAX);
+        for scope in &scopes {
+            told.compare(fields::of(scope, &before)?, fields::of(scope, &after)?);
+        }
+        told.into(&mut found);
+        Ok(found)
+    }
+}
+
+/// How far one is when so many of all are done.
+fn share(to: Seq, done: usize, all: usize) -> Seq {
+    let share = u128::from(to.0) * done as u128 / (all as u128).max(1);
+    Seq(u64::try_from(share).unwrap_or(to.0))
 }
 
 /// The views that are compared, in the order in which they are told.
@@ -201,41 +301,10 @@ const VIEWS: [&str; 10] = [
     "round_members",
 ];
 
-fn touched(
-    from: Seq,
-    to: Seq,
-    records: &Records,
-    found: &mut Changes,
-) -> Result<Touched, ViewsError> {
-    let mut touched = Touched::default();
-    let mut place = from;
-    while place < to {
-        let page = records.after(place, CHUNK_EVENTS_MAX)?;
-        let Some(last) = page.last() else {
-            break;
-        };
-        place = last.seq;
-        for record in page.iter().filter(|record| record.seq <= to) {
-            found.events += 1;
-            match record.decode() {
-                Ok(event) => touched.note(&event),
-                Err(_) => found.unreadable += 1,
-            }
-        }
-    }
-    Ok(touched)
-}
-
-/// Notes a thing that is not what it was.
-pub(super) fn compare(
-    view: &'static str,
-    id: String,
-    before: Option<Fields>,
-    after: Option<Fields>,
-    changes: &mut Vec<Change>,
-) {
-    let what = match (&before, &after) {
-        (None, None) => return,
+/// What happened to a thing, with its fields that differ; nothing if it is what it was.
+fn compare(before: Option<Fields>, after: Option<Fields>) -> Option<(Changed, Vec<FieldChange>)> {
+    let changed = match (&before, &after) {
+        (None, None) => return None,
         (None, Some(_)) => Changed::Added,
         (Some(_), None) => Changed::Removed,
         (Some(_), Some(_)) => Changed::Altered,
@@ -250,34 +319,6 @@ pub(super) fn compare(
         to: now.remove(name).unwrap_or_default(),
     });
     let fields: Vec<FieldChange> = fields.filter(|field| field.from != field.to).collect();
-    if what == Changed::Altered && fields.is_empty() {
-        return;
-    }
-    changes.push(Change {
-        view,
-        id,
-        changed: what,
-        fields,
-    });
-}
-
-/// Compares two lists of things by what makes each of them one thing.
-pub(super) fn compare_all<K: Ord, T>(
-    view: &'static str,
-    (before, after): (Vec<T>, Vec<T>),
-    key: impl Fn(&T) -> K,
-    id: impl Fn(&T) -> String,
-    mut fields: impl FnMut(&T, bool) -> Result<Fields, ViewsError>,
-    changes: &mut Vec<Change>,
-) -> Result<(), ViewsError> {
-    let mut then: BTreeMap<K, T> = before.into_iter().map(|row| (key(&row), row)).collect();
-    for row in &after {
-        let before = then.remove(&key(row));
-        let before = before.map(|row| fields(&row, false)).transpose()?;
-        compare(view, id(row), before, Some(fields(row, true)?), changes);
-    }
-    for row in then.values() {
-        compare(view, id(row), Some(fields(row, false)?), None, changes);
-    }
-    Ok(())
+    let is_same = changed == Changed::Altered && fields.is_empty();
+    (!is_same).then_some((changed, fields))
 }

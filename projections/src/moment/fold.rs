@@ -17,7 +17,8 @@ use std::sync::mpsc::sync_channel;
 
 /// Rows in memory that gather.
 pub(super) struct Folding {
-    pub(super) store: Store,
+    rows: MemoryStore,
+    store: Store,
     parts: Parts,
 }
 
@@ -36,10 +37,17 @@ struct Chunk {
 
 impl Folding {
     pub(super) fn new(parts: Parts) -> Self {
+        let rows = MemoryStore::default();
         Self {
-            store: Store::Memory(MemoryStore::default()),
+            store: Store::Memory(rows.clone()),
+            rows,
             parts,
         }
+    }
+
+    /// The rows, as they stand and as they will stand when more is folded.
+    pub(super) fn rows(&self) -> Store {
+        Store::Memory(self.rows.clone())
     }
 
     fn chunk(
@@ -55,15 +63,16 @@ impl Folding {
         self.store.commit(rows.into_seen()?)
     }
 
-    /// Folds gathered events.
+    /// Folds gathered events up to a place; the others stay.
     pub(super) fn gathered(
         &self,
         live: &Views,
         records: &Records,
-        places: Places,
+        places: &mut Places,
+        place: Seq,
     ) -> Result<Unreadable, ViewsError> {
         let mut asked = BTreeSet::new();
-        places.pages(records, &mut |events| {
+        places.pages(records, place, &mut |events| {
             // The first context that took a name keeps it, and may lie outside of what is folded.
             let mut taken = Vec::new();
             for event in events {

@@ -18,6 +18,7 @@ mod fold;
 mod past;
 mod places;
 pub(crate) mod reach;
+mod touched;
 
 pub use diff::{Change, Changed, Changes, FieldChange};
 pub(crate) use past::Past;
@@ -70,6 +71,19 @@ pub enum Scope {
     Round(OperationId),
 }
 
+/// The folds behind all that is compared, with those whose rows they read.
+const COMPARED: Parts = Parts::of(&[
+    Part::Agents,
+    Part::Tasks,
+    Part::Artifacts,
+    Part::Messages,
+    Part::Contexts,
+    Part::PushConfigs,
+    Part::Groups,
+    Part::Rounds,
+    Part::Outputs,
+]);
+
 impl Scope {
     /// Whether the whole log must be gone through, which takes seconds for a long one.
     pub fn is_whole(&self) -> bool {
@@ -87,18 +101,7 @@ impl Scope {
     /// The folds that answer it, with those whose rows they read.
     fn parts(&self) -> Parts {
         match self {
-            Self::Everything => Parts::of(&[
-                Part::Outbox,
-                Part::Agents,
-                Part::Tasks,
-                Part::Artifacts,
-                Part::Messages,
-                Part::Contexts,
-                Part::PushConfigs,
-                Part::Groups,
-                Part::Rounds,
-                Part::Outputs,
-            ]),
+            Self::Everything => COMPARED.and(Part::Outbox),
             Self::Tasks => Parts::of(&[Part::Agents, Part::Tasks, Part::Artifacts]),
             Self::Contexts => Parts::of(&[Part::Agents, Part::Messages, Part::Contexts]),
             Self::Registry | Self::Groups => Parts::of(&[Part::Agents, Part::Groups]),
@@ -201,11 +204,11 @@ impl Views {
         let unreadable = if scope.is_whole() {
             folding.everything(records, place, fold::kinds_of(scope), seen)?
         } else {
-            let places = Places::of(scope, &live, place, records)?;
-            folding.gathered(&live, records, places)?
+            let mut places = Places::of(std::slice::from_ref(scope), &live, place, records)?;
+            folding.gathered(&live, records, &mut places, place)?
         };
         let past = Past::new(live, place, scope.parts(), records.clone());
-        Ok(Self::past(past.over(folding, unreadable)?))
+        Ok(Self::past(past.over(folding.rows(), unreadable)?))
     }
 
     /// Reads something at one place of the log, and says which. Where the log moves on under every try, it

@@ -1,11 +1,11 @@
 //! Rows of an earlier moment: those that were folded for it, and the indexes of the live views up to there.
 
 use super::Records;
-use super::fold::Folding;
 use super::places::Unreadable;
 use crate::error::ViewsError;
 use crate::host::{Status, ViewsHost};
 use crate::read::Views;
+use crate::rows::store::Store;
 use crate::rows::{Index, KeyRange, Order, Places, Read, Row, Table};
 use crate::select::{Filter, select};
 use crate::views::{Parts, State};
@@ -33,16 +33,12 @@ impl Past {
         }
     }
 
-    pub(super) fn over(
-        mut self,
-        folded: Folding,
-        unreadable: Unreadable,
-    ) -> Result<Self, ViewsError> {
+    pub(super) fn over(mut self, rows: Store, unreadable: Unreadable) -> Result<Self, ViewsError> {
         let mut state = State::new(self.live.status()?.log);
         state.position = self.place;
         state.unreadable = unreadable.count;
         state.unreadable_first = unreadable.first;
-        self.rows = Some(ViewsHost::of_rows(folded.store, state));
+        self.rows = Some(ViewsHost::of_rows(rows, state));
         Ok(self)
     }
 

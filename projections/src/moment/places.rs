@@ -37,9 +37,9 @@ struct Look<'a> {
 }
 
 impl Places {
-    /// The events that a scope is folded from, up to a place.
+    /// The events that some scopes are folded from, up to a place.
     pub(super) fn of(
-        scope: &Scope,
+        scopes: &[Scope],
         live: &Views,
         place: Seq,
         records: &Records,
@@ -51,23 +51,20 @@ impl Places {
         };
         let mut places = Self::default();
         look.kinds(&REGISTER, &mut places.places)?;
-        match scope {
-            // These go through the whole log and do not ask.
-            Scope::Everything | Scope::Tasks | Scope::Contexts => {}
-            Scope::Groups => look.kinds(&GROUPS, &mut places.places)?,
-            Scope::Registry => {
-                look.kinds(&GROUPS, &mut places.places)?;
-                look.kinds(&CARDS, &mut places.places)?;
-            }
-            Scope::Task(task) => look.task(task, &mut places.places)?,
-            Scope::Round(operation) => {
-                look.kinds(&GROUPS, &mut places.places)?;
-                look.term(Index::Operation, operation.as_str(), &mut places.places)?;
-            }
-            Scope::Agent(alias) => look.agent(alias, &mut places)?,
-            Scope::Context(context) => {
-                look.kinds(&GROUPS, &mut places.places)?;
-                look.context(context, &mut places)?;
+        if scopes.iter().any(reads_groups) {
+            look.kinds(&GROUPS, &mut places.places)?;
+        }
+        for scope in scopes {
+            match scope {
+                // These go through the whole log and do not ask.
+                Scope::Everything | Scope::Tasks | Scope::Contexts | Scope::Groups => {}
+                Scope::Registry => look.kinds(&CARDS, &mut places.places)?,
+                Scope::Task(task) => look.task(task, &mut places.places)?,
+                Scope::Round(operation) => {
+                    look.term(Index::Operation, operation.as_str(), &mut places.places)?;
+                }
+                Scope::Agent(alias) => look.agent(alias, &mut places)?,
+                Scope::Context(context) => look.context(context, &mut places)?,
             }
         }
         places.sort();
@@ -77,10 +74,6 @@ impl Places {
     fn sort(&mut self) {
         self.places.sort_unstable();
         self.places.dedup();
-    }
-
-    fn has(&self, seq: Seq) -> bool {
-        self.places.binary_search(&seq).is_ok()
     }
 
     /// Reads events at places that are in order, and keeps some.
@@ -104,14 +97,18 @@ impl Places {
         Ok(())
     }
 
-    /// The events in order, page by page, with the number of those that could not be read.
+    /// The events up to a place in order, page by page, with the number of those that could not be read. The
+    /// others stay.
     pub(super) fn pages(
-        mut self,
+        &mut self,
         records: &Records,
+        place: Seq,
         fold: &mut dyn FnMut(&[Event]) -> Result<(), ViewsError>,
     ) -> Result<Unreadable, ViewsError> {
         let mut unreadable = Unreadable::default();
-        for page in self.places.chunks(PAGE) {
+        let later = self.places.partition_point(|seq| *seq <= place);
+        let later = self.places.split_off(later);
+        for page in std::mem::replace(&mut self.places, later).chunks(PAGE) {
             let known = |seq: &&Seq| !self.kept.contains_key(seq);
             let missing: Vec<Seq> = page.iter().filter(known).copied().collect();
             if !missing.is_empty() {
@@ -129,6 +126,16 @@ impl Places {
             fold(&events)?;
         }
         Ok(unreadable)
+    }
+}
+
+/// Whether a scope goes with every group.
+fn reads_groups(scope: &Scope) -> bool {
+    match scope {
+        Scope::Registry | Scope::Groups | Scope::Context(_) | Scope::Round(_) => true,
+        Scope::Everything | Scope::Tasks | Scope::Contexts | Scope::Task(_) | Scope::Agent(_) => {
+            false
+        }
     }
 }
 
@@ -198,10 +205,8 @@ impl Look<'_> {
                 causes.insert(cause);
             }
         })?;
-        found.places.extend(own);
-        found.sort();
         // An answer whose request went out without the context: what else was said of that request counts.
-        let elsewhere = |cause: &Seq| *cause <= self.place && !found.has(*cause);
+        let elsewhere = |cause: &Seq| *cause <= self.place && own.binary_search(cause).is_err();
         let causes: Vec<Seq> = causes.into_iter().filter(elsewhere).collect();
         let mut operations = BTreeSet::new();
         found.read(self, &causes, &mut |event| {
@@ -211,6 +216,7 @@ impl Look<'_> {
             );
             operations.extend(event.operation.clone().filter(|_| asked));
         })?;
+        found.places.extend(own);
         found.places.extend(causes);
         for operation in operations {
             self.term(Index::Operation, operation.as_str(), &mut found.places)?;

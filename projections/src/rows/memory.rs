@@ -5,12 +5,12 @@ use super::store::Visit;
 use super::{Bytes, Order};
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
-/// A sorted map that goes away with the process.
-#[derive(Debug, Default)]
+/// A sorted map that goes away with the process. Clones are the same map.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct MemoryStore {
-    rows: RwLock<BTreeMap<Bytes, Bytes>>,
+    rows: Arc<RwLock<BTreeMap<Bytes, Bytes>>>,
 }
 
 impl MemoryStore {

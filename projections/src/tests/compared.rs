@@ -8,12 +8,15 @@ use crate::rows::{Bytes, Rows, Table};
 use crate::verify::compare;
 use crate::{Change, Records};
 
-/// What changed, with at most so many things folded apart. How many messages a context has is left out: see
-/// the module of moments.
-fn changes(world: &World, from: Seq, to: Seq, apart_max: usize) -> Vec<Change> {
+/// What changed, with so many things folded at once. How many messages a context has is left out: see the
+/// module of moments.
+fn changes(world: &World, from: Seq, to: Seq, together: usize) -> Vec<Change> {
     let records = Records::of(Arc::clone(&world.log));
-    let found = views(world).changes_apart(from, to, &records, apart_max, &mut |_| {});
-    let mut changes = found.unwrap().changes;
+    let found = views(world).changes_by(together, (from, to), usize::MAX, &records, &mut |_| {});
+    without_messages(found.unwrap().changes)
+}
+
+fn without_messages(mut changes: Vec<Change>) -> Vec<Change> {
     for change in &mut changes {
         change.fields.retain(|field| field.name != "messages");
     }
@@ -32,10 +35,13 @@ proptest! {
         let (one, other) = (place_in(&world, one), place_in(&world, other));
         let (from, to) = (one.min(other), one.max(other));
 
-        let apart = changes(&world, from, to, usize::MAX);
-        let together = changes(&world, from, to, 0);
+        let records = Records::of(Arc::clone(&world.log));
+        let whole = views(&world).changes_of_whole((from, to), &records);
+        let whole = without_messages(whole.unwrap().changes);
 
-        prop_assert_eq!(apart, together);
+        for together in [1, 2, usize::MAX] {
+            prop_assert_eq!(&changes(&world, from, to, together), &whole, "{}", together);
+        }
     }
 
     /// Whatever is different afterwards is told, and nothing else.
@@ -92,6 +98,27 @@ fn a_renamed_agent_is_the_same_agent() {
         (field.name, field.from.as_str(), field.to.as_str()),
         ("alias", "one", "two")
     );
+}
+
+/// What is asked for are the first ones, in the order in which all are told.
+#[test]
+fn of_many_changes_the_first_are_told_and_the_others_counted() {
+    let mut world = World::new();
+    for name in ["c", "a", "d", "b"] {
+        world.append(about(name, added("http://one.test")));
+    }
+    let records = Records::of(Arc::clone(&world.log));
+    let to = world.head().seq;
+
+    let found = views(&world).changes(Seq::ZERO, to, 2, &records, &mut |_| {});
+
+    let found = found.unwrap();
+    let ids: Vec<_> = found
+        .changes
+        .iter()
+        .map(|change| change.id.as_str())
+        .collect();
+    assert_eq!((ids, found.more), (vec!["a", "b"], 2));
 }
 
 /// Verification looks at every table, whichever view writes it.

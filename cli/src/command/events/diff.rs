@@ -1,6 +1,7 @@
 //! `missive events diff`: what changed between two moments.
 
 use super::super::{Setting, moment, no_log, seconds, warn_of_fault};
+use super::is_zero;
 use super::list::tell_unreadable;
 use crate::args::events::Diff;
 use crate::failure::Failure;
@@ -38,7 +39,7 @@ async fn diff(command: &Diff, session: &Session, output: &mut Output) -> Result<
     let views = session.views();
     let found = views.and_then(|views| {
         let mut seen = moment::back(&progress, to);
-        views.changes(from, to, &records, &mut seen)
+        views.changes(from, to, command.limit, &records, &mut seen)
     });
     drop(progress);
     let found = found.map_err(|error| session.views_failure(&error))?;
@@ -47,10 +48,17 @@ async fn diff(command: &Diff, session: &Session, output: &mut Output) -> Result<
         to: place(session, to).await?,
         events: found.events,
         changes: found.changes.into_iter().map(Row::of).collect(),
+        changes_more: found.more,
     };
     output.report(&report).await?;
     if report.changes.is_empty() {
         output.note("nothing changed that a view shows");
+    }
+    if found.more > 0 {
+        output.note(&format!(
+            "{} more changed: `--limit` lists more of them",
+            found.more
+        ));
     }
     tell_unreadable(found.unreadable, output);
     Ok(Exit::Done)
@@ -73,6 +81,9 @@ struct Differences {
     to: Place,
     events: u64,
     changes: Vec<Row>,
+    /// How many more things changed than are listed.
+    #[serde(skip_serializing_if = "is_zero")]
+    changes_more: u64,
 }
 
 #[derive(Serialize)]
@@ -155,7 +166,18 @@ impl Report for Differences {
         struct One<'a> {
             change: &'a Row,
         }
+        #[derive(Serialize)]
+        struct More {
+            changes_more: u64,
+        }
         let mut rows = self.changes.iter();
-        rows.try_for_each(|change| lines.push(self.kind(), true, &One { change }))
+        rows.try_for_each(|change| lines.push(self.kind(), true, &One { change }))?;
+        if self.changes_more > 0 {
+            let more = More {
+                changes_more: self.changes_more,
+            };
+            lines.push(self.kind(), true, &more)?;
+        }
+        Ok(())
     }
 }

@@ -48,3 +48,11 @@ fn is_damage(error: &ReadError) -> bool {
         ReadError::Io(_) | ReadError::HostLost | ReadError::Busy => false,
     }
 }
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}

@@ -3,6 +3,7 @@
 use super::super::context::watch;
 use super::super::{Setting, no_log, seconds, warn_of_fault};
 use super::chosen::{Chosen, check_names, filter};
+use super::is_zero;
 use super::list::tell_unreadable;
 use crate::args::events::Replay;
 use crate::failure::Failure;
@@ -162,14 +163,6 @@ struct Lasted {
     first: Option<Place>,
     last: Option<Place>,
     duration_ms: u64,
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 impl Place {
