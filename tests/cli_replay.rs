@@ -175,7 +175,7 @@ fn a_moment_is_a_time_too_and_one_that_is_not_there_is_not_found() {
     insta::assert_snapshot!(before, @r"
     exit 66
     ------- stderr -------
-    missive: --at names 2025-12-01T09:30:00.000000Z, and the first event came later
+    missive: --at names 2025-12-01T09:30:00.999999Z, and the first event came later
     hint: `missive events list` shows the place and the time of each event
     ");
     insta::assert_snapshot!(beyond, @r"

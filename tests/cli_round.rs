@@ -58,7 +58,7 @@ fn a_group_is_told_something_waited_for_read_and_reduced() {
     rank    agent  status     state  task
     rank-1  one    succeeded               hi
     rank-2  two    succeeded               hi
-    rank-3  gone   failed                  the card of http://127.0.0.1:[PORT]/.well-known/agent-card.json cannot be fetche…
+    rank-3  gone   failed                  Connection refused (os error 111)
     partial failure: 2 of 3 took it, 1 failed, 0 unfinished
     ------- stderr -------
     one: succeeded

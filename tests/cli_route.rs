@@ -231,7 +231,7 @@ fn what_cannot_be_sent_to_a_group_says_what_can() {
     exit 66
     ------- stderr -------
     missive: direct chooses nobody of board
-    hint: ada: it does not meet every requirement; bob: it does not meet every requirement; `missive route explain --group board` says more
+    hint: ada: it does not meet every requirement; bob: it does not meet every requirement; `missive route explain --group board` with the same flags says more
     ");
     insta::assert_snapshot!(send(&world, &["--task", "t-1", "hi"]), @r"
     exit 64

@@ -27,7 +27,7 @@ fn document() -> String {
     page.push_str(
         "\nA2A errors end as: `TASK_NOT_FOUND` 66; `CONTENT_TYPE_NOT_SUPPORTED` and invalid params \
          65; other A2A errors 76;\n401 and 403 77; 429 and other 5xx 69. A command that has a result \
-         prints it on stdout with `ok: true`, also when it\nexits with 80 to 85.\n",
+         prints it on stdout with `ok: true`, also when it\nexits with 80 to 86 or 130, and `bcast` with the code of a member; stderr then holds at most remarks.\n",
     );
     page
 }
@@ -40,7 +40,7 @@ const fn meaning(exit: Exit) -> &'static str {
         Exit::Data => {
             "input that cannot be used: invalid JSON part, not UTF-8, an unreadable export"
         }
-        Exit::NotFound => "no such agent, task, context or event",
+        Exit::NotFound => "no such agent, task, context, group or event",
         Exit::Transport => "network, TLS, HTTP status, no mutual binding",
         Exit::Internal => "a bug; the message says how to report it",
         Exit::Exists => "would overwrite a file (`--force` allows it)",
@@ -52,7 +52,7 @@ const fn meaning(exit: Exit) -> &'static str {
         }
         Exit::Config => "configuration or profile invalid",
         Exit::Integrity => "the log does not verify",
-        Exit::TaskFailed => "the task failed",
+        Exit::TaskFailed => "the task failed, or a quorum became impossible",
         Exit::TaskCanceled => "the task was canceled",
         Exit::Timeout => "`--timeout` ran out with nothing sent, or with the state known",
         Exit::InputRequired => "input required",

@@ -9,8 +9,8 @@ pub(crate) use capabilities::is_its_own;
 pub use refusal::GroupRefusal;
 pub use seat::{Seat, SeatStanding, seats};
 
-use missive_log::event::GroupName;
-use missive_projections::{Group, GroupEntry, Views, ViewsError};
+use missive_log::event::{Alias, GroupName};
+use missive_projections::{Entry, Group, GroupEntry, Views, ViewsError};
 
 use crate::decide::Undecided;
 use crate::refusal::Refusal;
@@ -57,5 +57,9 @@ pub(crate) fn no_group(views: &Views, name: &GroupName) -> Result<Refusal, Views
         nearest: views.nearest_groups(name.as_str(), NEAREST_MAX)?,
         renamed_to,
         deleted,
+        is_agent: match Alias::new(name.as_str()) {
+            Ok(alias) => matches!(views.entry(&alias)?, Some(Entry::Present(_))),
+            Err(_) => false,
+        },
     })
 }

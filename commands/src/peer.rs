@@ -1,7 +1,7 @@
 //! Who is spoken to: a registered agent, one that only the configuration knows, or a bare URL.
 
 use missive_log::event::facts::BareUrl;
-use missive_log::event::{Alias, Seq, Subject};
+use missive_log::event::{Alias, GroupName, Seq, Subject};
 use missive_log::{Expect, Log, event::facts::Name};
 use missive_projections::{Entry, Views, ViewsError};
 use url::Url;
@@ -224,6 +224,10 @@ pub(crate) fn unknown(
         nearest: missive_projections::nearest::nearest(alias.as_str(), known.clone(), NEAREST_MAX),
         known,
         renamed_to,
+        is_group: match GroupName::new(alias.as_str()) {
+            Ok(name) => views.group(&name)?.is_some(),
+            Err(_) => false,
+        },
     })
 }
 

@@ -32,6 +32,8 @@ pub enum Refusal {
         known: Vec<Alias>,
         /// What it was renamed to, if it was.
         renamed_to: Option<Alias>,
+        /// Whether a group is called so.
+        is_group: bool,
     },
     /// No group has that name.
     #[error("no group is called {name}")]
@@ -44,6 +46,8 @@ pub enum Refusal {
         renamed_to: Option<GroupName>,
         /// Whether it was deleted.
         deleted: bool,
+        /// Whether an agent is called so.
+        is_agent: bool,
     },
     /// Nobody has asked for the agent's card yet, and this does not.
     #[error("no card of {alias} is known")]

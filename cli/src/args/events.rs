@@ -1,6 +1,6 @@
 //! `missive events`, `missive log` and `missive projection`: reading the record.
 
-use super::value::{alias, at, group, id, identifier, moment, operation, origin};
+use super::value::{alias, at, group, id, identifier, moment, operation, origin, until};
 use missive_log::event::{Alias, GroupName, OperationId, Origin, TaskId, Timestamp};
 use missive_projections::At;
 use std::num::NonZeroU32;
@@ -106,8 +106,8 @@ pub(crate) struct Filter {
     #[arg(long, value_name = "TIME", value_parser = moment)]
     pub(crate) since: Option<Timestamp>,
 
-    /// Events up to this moment (RFC 3339)
-    #[arg(long, value_name = "TIME", value_parser = moment)]
+    /// Events up to this moment (RFC 3339); a time without a fraction is the whole second
+    #[arg(long, value_name = "TIME", value_parser = until)]
     pub(crate) until: Option<Timestamp>,
 
     /// Events after this place in the log

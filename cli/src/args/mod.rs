@@ -163,9 +163,12 @@ Nobody is asked: this is what the log knows. A member that has no task, or said 
   missive reduce board --context release-7 --strategy custom --template '{{input_count}} answers: {{inputs}}'
   missive reduce board --context release-7 --reducer-agent editor
   missive reduce board --context release-7 --command 'llm -m small' --timeout 1m
+  missive reduce board --context release-7 --template '{{inputs}}' --command 'sort | uniq -c' --shell
   missive reduce show 0192f3a1-c6e8-7b4f-9d2e-5a6b7c8d9e0f
 
 What it was made of is recorded with it: `missive reduce show` proves it later.
+A command or an agent gets a prompt with what everyone said and what missive would have made of it; --template says what
+it gets instead.
 Strategies: summarise (everything, with who said what), vote (the answer that most gave; of several the one of the
 first rank), merge (every line once), rank (by weight), custom (a template).")]
     Reduce(Box<collect::Reduce>),

@@ -212,14 +212,26 @@ pub(crate) fn moment(text: &str) -> Result<Timestamp, Refused> {
     }
 }
 
+/// Parses a moment in RFC 3339 that something reaches up to. A time is as exact as it is written: without a
+/// fraction it is the whole second, as lists show it.
+pub(crate) fn until(text: &str) -> Result<Timestamp, Refused> {
+    let moment = moment(text)?;
+    if text.contains('.') {
+        return Ok(moment);
+    }
+    Ok(Timestamp::from_micros(
+        moment.as_micros().saturating_add(999_999),
+    ))
+}
+
 /// Parses a place in the log, or a moment in RFC 3339.
 pub(crate) fn at(text: &str) -> Result<At, Refused> {
     if let Ok(place) = text.parse() {
         return Ok(At::Place(Seq(place)));
     }
-    match Timestamp::parse_rfc3339(text) {
-        Some(moment) => Ok(At::Time(moment)),
-        None => refuse(
+    match until(text) {
+        Ok(moment) => Ok(At::Time(moment)),
+        Err(_) => refuse(
             "a moment is the place of an event, such as 42, or a time in RFC 3339, such as \
              2026-12-01T09:30:00Z",
         ),
@@ -297,8 +309,22 @@ pub(super) fn media_type(text: &str) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Header, Pair, Target, alias, duration, operation, protocol_version, variable};
+    use super::{
+        At, Header, Pair, Target, alias, at, duration, moment, operation, protocol_version, until,
+        variable,
+    };
     use std::time::Duration;
+
+    #[test]
+    fn a_time_without_a_fraction_reaches_to_the_end_of_its_second() {
+        let second = "2026-12-01T09:30:00Z";
+        let last = moment("2026-12-01T09:30:00.999999Z").unwrap();
+
+        assert_eq!(until(second), Ok(last));
+        assert_eq!(at(second), Ok(At::Time(last)));
+        assert_eq!(until("2026-12-01T09:30:00.0Z"), moment(second));
+        assert!(matches!(at("42"), Ok(At::Place(place)) if place.0 == 42));
+    }
 
     #[test]
     fn durations_have_a_unit_and_a_bound() {

@@ -102,6 +102,7 @@ pub(super) fn run(output: &mut Output, tour: &mut Tour, home: &Path) -> Result<(
         }
         step(output, tour, home, about, &words)?;
     }
+    output.note("That was a throw-away home. Your own begins with `missive agent add ALIAS URL`; docs/rounds.md goes on.");
     let failed = tour.steps.iter().find(|step| step.exit_code != 0);
     match failed {
         Some(step) => {

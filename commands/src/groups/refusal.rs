@@ -58,6 +58,14 @@ pub enum GroupRefusal {
         /// Their ranks.
         ranks: Vec<Rank>,
     },
+    /// The agent that is preferred is none of those among whom is chosen.
+    #[error("{agent} is preferred, and is not among those that can be chosen")]
+    NoCandidate {
+        /// The agent.
+        agent: Alias,
+        /// Who can be.
+        candidates: Vec<Alias>,
+    },
     /// Something was given that the policy has no use for.
     #[error("a {what} does not go with the policy {policy}")]
     NotOfPolicy {
@@ -96,7 +104,9 @@ impl GroupRefusal {
             | Self::SeveralMembers { .. }
             | Self::NotOfPolicy { .. }
             | Self::PolicyOfMany { .. } => Exit::Usage,
-            Self::NoMember { .. } | Self::NobodyFits { .. } => Exit::NotFound,
+            Self::NoMember { .. } | Self::NoCandidate { .. } | Self::NobodyFits { .. } => {
+                Exit::NotFound
+            }
         }
     }
 
@@ -109,6 +119,7 @@ impl GroupRefusal {
             Self::NoMember { .. } => "member",
             Self::SeveralMembers { .. } => "ambiguous_member",
             Self::NotOfPolicy { .. } | Self::PolicyOfMany { .. } => "policy",
+            Self::NoCandidate { .. } => "preferred_agent",
             Self::NobodyFits { .. } => "nobody_fits",
         }
     }

@@ -128,14 +128,27 @@ pub(crate) struct Decided {
 }
 
 impl Decided {
-    fn of(group: Option<Group>, question: Question, candidates: Vec<Candidate>) -> Self {
+    fn of(
+        group: Option<Group>,
+        question: Question,
+        candidates: Vec<Candidate>,
+    ) -> Result<Self, GroupRefusal> {
+        let aliases = || candidates.iter().map(|one| one.agent.clone());
+        for preferred in &question.preferred {
+            if !aliases().any(|alias| alias == *preferred) {
+                return Err(GroupRefusal::NoCandidate {
+                    agent: preferred.clone(),
+                    candidates: aliases().collect(),
+                });
+            }
+        }
         let choice = choose(&question, &candidates);
-        Self {
+        Ok(Self {
             group,
             question,
             candidates,
             choice,
-        }
+        })
     }
 
     /// The chosen ones, in the order in which they come.
@@ -157,7 +170,8 @@ pub(super) fn of_group(
     let question = routing.question(Some(&group), config);
     let question = question.map_err(|why| Undecided::Refused(why.into()))?;
     let candidates = seats.iter().map(|seat| known.candidate(seat)).collect();
-    Ok(Decided::of(Some(group), question, candidates))
+    let decided = Decided::of(Some(group), question, candidates);
+    decided.map_err(|why| Undecided::Refused(why.into()))
 }
 
 impl<L: Log> Missive<L> {
@@ -250,6 +264,7 @@ impl<L: Log> Missive<L> {
                 gone: false,
             });
         }
-        Ok(Decided::of(None, question, candidates))
+        let decided = Decided::of(None, question, candidates);
+        decided.map_err(|why| CommandError::Refused(why.into()))
     }
 }

@@ -99,9 +99,14 @@ impl<'a> Told<'a> {
             nearest,
             known,
             renamed_to,
+            is_group,
         } = refusal
         {
-            Some(who_was_meant(alias, nearest, known, renamed_to.as_ref()))
+            Some(if *is_group {
+                group::instead_of_an_agent(alias.as_str())
+            } else {
+                who_was_meant(alias, nearest, known, renamed_to.as_ref())
+            })
         } else if let Refusal::NoAuthRef { name, known } = refusal {
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
             let hint = suggest::hint(name, "reference", &known);

@@ -15,9 +15,15 @@ pub(super) fn advice(refusal: &Refusal) -> Option<String> {
         nearest,
         renamed_to,
         deleted,
-        ..
+        name,
+        is_agent,
     } = refusal
     {
+        if *is_agent {
+            return Some(format!(
+                "`{name}` is an agent; a group comes first, and `missive group list` shows them"
+            ));
+        }
         return Some(no_group(nearest, renamed_to.as_ref(), *deleted));
     }
     if let Refusal::EmptyGroup { name } = refusal {
@@ -34,6 +40,13 @@ pub(super) fn advice(refusal: &Refusal) -> Option<String> {
     matches!(refusal, Refusal::NoReduction { .. }).then(|| {
         "`missive events list --type missive.reduce.completed` lists all reductions".to_owned()
     })
+}
+
+/// What to do where a group is named and an agent is wanted.
+pub(super) fn instead_of_an_agent(name: &str) -> String {
+    format!(
+        "`{name}` is a group: `--group {name}` has a member chosen, and `missive bcast {name} ...` asks all of them"
+    )
 }
 
 fn no_group(nearest: &[GroupName], renamed_to: Option<&GroupName>, deleted: bool) -> String {
@@ -96,9 +109,17 @@ pub(super) fn about(why: &GroupRefusal) -> String {
                 .map(|(agent, reason)| format!("{agent}: {reason}"))
                 .collect();
             format!(
-                "{}; `missive route explain --group {group}` says more",
+                "{}; `missive route explain --group {group}` with the same flags says more",
                 shown.join("; ")
             )
+        }
+        GroupRefusal::NoCandidate { candidates, .. } => {
+            let names: Vec<String> = candidates
+                .iter()
+                .take(RANKS_MAX)
+                .map(|alias| format!("`{alias}`"))
+                .collect();
+            format!("it is chosen among {}", names.join(", "))
         }
         GroupRefusal::NotOfPolicy { .. } => {
             "--cursor goes with `--policy round-robin` and `--policy weighted`".to_owned()

@@ -79,6 +79,7 @@ fn no_agent(setting: &Setting<'_>, alias: &Alias) -> Refusal {
         nearest: Vec::new(),
         known: known.filter_map(|name| Alias::new(name).ok()).collect(),
         renamed_to: None,
+        is_group: false,
     }
 }
 

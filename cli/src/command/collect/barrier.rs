@@ -288,8 +288,9 @@ fn remark(output: &Output, shown: &Ended) {
     {
         let task = member.task_id.as_deref().unwrap_or_default();
         let (agent, task) = (acting::word(&member.agent), acting::word(task));
+        let context = acting::word(&shown.context_id);
         output.note(&format!(
-            "hint: answer with `missive send {agent} --task {task} \"...\"`"
+            "hint: answer with `missive send {agent} --task {task} --context {context} \"...\"`"
         ));
     }
 }

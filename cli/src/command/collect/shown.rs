@@ -40,8 +40,11 @@ pub(super) struct MemberRow {
 pub(super) struct ErrorRow {
     code: String,
     category: &'static str,
-    pub(super) message: String,
+    message: String,
     exit_code: u8,
+    /// What a table has room for: the innermost cause.
+    #[serde(skip)]
+    brief: String,
 }
 
 impl ErrorRow {
@@ -53,6 +56,7 @@ impl ErrorRow {
             category: failure.exit().category(),
             message: said.join(": "),
             exit_code: failure.exit().number(),
+            brief: said.last().copied().unwrap_or_default().to_owned(),
         }
     }
 }
@@ -82,7 +86,7 @@ impl MemberRow {
     /// What people see in the last column: the error, else the beginning of the text.
     fn said(&self) -> String {
         let said = match (&self.error, &self.text) {
-            (Some(error), _) => error.message.as_str(),
+            (Some(error), _) => error.brief.as_str(),
             (None, Some(text)) => text,
             (None, None) => "",
         };

@@ -94,6 +94,7 @@ pub(super) fn check_names(
         kinds::unknown(filter, Some(views))?,
         unknown_agent(filter, setting, views)?,
         unknown_context(filter, views)?,
+        unknown_group(filter, views)?,
         unknown_task(filter, views)?,
         unknown_operation(filter, views)?,
     ];
@@ -142,6 +143,26 @@ fn unknown_agent(
         "agent is called",
         "agent",
         agent.as_str(),
+        &known,
+    )))
+}
+
+fn unknown_group(filter: &Filter, views: &Views) -> Result<Option<Failure>, ViewsError> {
+    let Some(group) = &filter.group else {
+        return Ok(None);
+    };
+    if views.group_entry(group)?.is_some() {
+        return Ok(None);
+    }
+    let known: Vec<String> = views
+        .groups()?
+        .into_iter()
+        .map(|group| group.name.to_string())
+        .collect();
+    Ok(Some(unknown(
+        "group is called",
+        "group",
+        group.as_str(),
         &known,
     )))
 }

@@ -129,7 +129,8 @@ pub(super) fn about(event: &Event) -> String {
     words.join("  ")
 }
 
-/// Whether an operation begins with this event: one line of it names the operation, and not all.
+/// Whether an operation begins with this event, or ends as a reduction: one line of it names the operation, and
+/// not all.
 fn asks(event: &Event) -> bool {
     let kind = event.kind.name();
     matches!(
@@ -138,6 +139,11 @@ fn asks(event: &Event) -> bool {
             | "a2a.call.requested"
             | "a2a.stream.requested"
             | "a2a.subscription.requested"
+            | "missive.bcast.started"
+            | "missive.barrier.started"
+            | "missive.gather.recorded"
+            | "missive.reduce.completed"
+            | "missive.reduce.failed"
     )
 }
 
