@@ -266,8 +266,25 @@ fn what_happened_is_summed_up_by_context_and_task() {
     let json = world.missive(["events", "replay", "--json"]).json();
     let again = world.missive(["events", "replay", "--json"]).json();
     let lines = world.missive(["events", "replay", "--agent", "py", "--ndjson"]);
+    let none = world.missive(["events", "replay", "--rows", "0"]);
+    let none_json = world.missive(["events", "replay", "--rows", "0", "--json"]);
+    let none_lines = world.missive(["events", "replay", "--rows", "0", "--ndjson"]);
 
     assert_eq!(json, again);
+    assert_eq!(json["data"].get("tasks_more"), None);
+    assert!(
+        none.stderr
+            .starts_with("1 more contexts and 1 more tasks: `--rows` lists more"),
+        "{none}"
+    );
+    let data = &none_json.json()["data"];
+    assert_eq!([&data["contexts_more"], &data["tasks_more"]], [1, 1]);
+    assert!(
+        none_lines
+            .stdout
+            .ends_with("\"data\":{\"contexts_more\":1,\"tasks_more\":1}}\n"),
+        "{none_lines}"
+    );
     assert_eq!(json["kind"], "events_replay");
     let task = &json["data"]["tasks"][0];
     assert_eq!(task["agent"], "python");

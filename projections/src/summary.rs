@@ -1,13 +1,14 @@
 //! What a run of events comes to, context by context and task by task.
 //!
 //! It is folded from the events alone, in their order: the same events give the same summary, whatever came
-//! before or after them. No payload is read, and no clock. Memory grows with the number of contexts and tasks,
-//! not with that of events.
+//! before or after them. No payload is read, and no clock. Of contexts and tasks that began later than those that
+//! are listed only the ids are kept, so that each is counted once.
 
 use crate::task::{Report, report};
 use missive_log::event::facts::TaskState;
 use missive_log::event::{Alias, ContextId, EventKind, GroupName, Seq, TaskId};
 use missive_log::{Event, Timestamp};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most changes of one task's state that are kept; an agent may change it for ever.
@@ -104,18 +105,52 @@ impl TaskSummary {
     }
 }
 
+/// What makes a task one: agents choose ids, and two may choose the same.
+type TaskKey = (TaskId, Option<Alias>);
+
 /// Summaries as they grow.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summaries {
     /// All events.
     pub whole: Span,
     /// Contexts by their id.
     pub contexts: BTreeMap<ContextId, ContextSummary>,
-    /// Tasks by their id and agent: agents choose ids, and two may choose the same.
-    pub tasks: BTreeMap<(TaskId, Option<Alias>), TaskSummary>,
+    /// Tasks by their id and agent.
+    pub tasks: BTreeMap<TaskKey, TaskSummary>,
+    listed_max: usize,
+    contexts_beyond: BTreeSet<ContextId>,
+    tasks_beyond: BTreeSet<TaskKey>,
+}
+
+impl Default for Summaries {
+    fn default() -> Self {
+        Self::of_first(usize::MAX)
+    }
 }
 
 impl Summaries {
+    /// Summaries of the contexts and of the tasks that began first, so many of each.
+    pub fn of_first(listed_max: usize) -> Self {
+        Self {
+            whole: Span::default(),
+            contexts: BTreeMap::new(),
+            tasks: BTreeMap::new(),
+            listed_max,
+            contexts_beyond: BTreeSet::new(),
+            tasks_beyond: BTreeSet::new(),
+        }
+    }
+
+    /// How many contexts there were beyond those.
+    pub fn contexts_more(&self) -> u64 {
+        self.contexts_beyond.len() as u64
+    }
+
+    /// How many tasks there were beyond those.
+    pub fn tasks_more(&self) -> u64 {
+        self.tasks_beyond.len() as u64
+    }
+
     /// Takes the next event. `agent` is the one that it belongs to, by the alias to be shown.
     pub fn add(&mut self, event: &Event, agent: Option<&Alias>) {
         let mark = Mark {
@@ -129,26 +164,51 @@ impl Summaries {
         let context = context.or_else(|| told.and_then(Report::context));
         let task = links.task.as_ref();
         let task = task.or_else(|| told.map(Report::task));
-        let mut is_new = false;
-        if let Some(task) = task {
-            let summary = self
-                .tasks
-                .entry((task.clone(), agent.cloned()))
-                .or_default();
-            is_new = summary.span.events == 0;
-            summary.span.add(mark);
-            summary.context = summary.context.take().or_else(|| context.cloned());
-            if let Some((state, _)) = told.and_then(Report::state) {
-                summary.take(state, mark);
-            }
-        }
-        if let Some(context) = context {
-            let summary = self.contexts.entry(context.clone()).or_default();
+        let state = told.and_then(Report::state).map(|(state, _)| state);
+        let is_new = task.is_some_and(|task| {
+            let key = (task.clone(), agent.cloned());
+            self.add_to_task(key, mark, context, state)
+        });
+        if let Some(summary) = context.and_then(|context| self.context(context)) {
             summary.span.add(mark);
             summary.sent += u64::from(is_sent(&event.kind));
             summary.tasks += u64::from(is_new);
             summary.members.extend(agent.cloned());
             summary.groups.extend(links.group.clone());
+        }
+    }
+
+    /// Whether the task was not seen before.
+    fn add_to_task(
+        &mut self,
+        key: TaskKey,
+        mark: Mark,
+        context: Option<&ContextId>,
+        state: Option<TaskState>,
+    ) -> bool {
+        let is_full = self.tasks.len() >= self.listed_max;
+        let summary = match self.tasks.entry(key) {
+            Entry::Vacant(none) if is_full => return self.tasks_beyond.insert(none.into_key()),
+            entry => entry.or_default(),
+        };
+        let is_new = summary.span.events == 0;
+        summary.span.add(mark);
+        summary.context = summary.context.take().or_else(|| context.cloned());
+        if let Some(state) = state {
+            summary.take(state, mark);
+        }
+        is_new
+    }
+
+    /// The summary of a context, if it is among those that are listed.
+    fn context(&mut self, context: &ContextId) -> Option<&mut ContextSummary> {
+        let is_full = self.contexts.len() >= self.listed_max;
+        match self.contexts.entry(context.clone()) {
+            Entry::Vacant(none) if is_full => {
+                self.contexts_beyond.insert(none.into_key());
+                None
+            }
+            entry => Some(entry.or_default()),
         }
     }
 }

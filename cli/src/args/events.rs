@@ -50,6 +50,7 @@ A request names its operation, and --operation ID lists all that belongs to it. 
     #[command(after_help = "Examples:
   missive events replay --context c-9
   missive events replay --since 2026-12-01T00:00:00Z --json | jq '.data.tasks[] | select(.state == \"failed\")'
+  missive events replay --rows 1000000 --json
   missive events replay --context c-9 --watch 1
   missive events replay --context c-9 --watch 20")]
     Replay(Replay),
@@ -158,6 +159,10 @@ pub(crate) struct Replay {
     #[command(flatten)]
     pub(crate) filter: Filter,
 
+    /// List at most so many contexts and so many tasks, those that began first; the others are counted
+    #[arg(long, value_name = "N", default_value_t = LISTED)]
+    pub(crate) rows: usize,
+
     /// Show the conversation of a context again as it happened, this many times as fast: 1 is its own rhythm, `max`
     /// waits for nothing. No pause takes longer than a minute
     #[arg(
@@ -165,7 +170,7 @@ pub(crate) struct Replay {
         value_name = "SPEED",
         value_parser = speed,
         requires = "context",
-        conflicts_with_all = ["agent", "task", "group", "operation", "origin", "kind", "since", "until", "after_sequence", "limit"]
+        conflicts_with_all = ["agent", "task", "group", "operation", "origin", "kind", "since", "until", "after_sequence", "limit", "rows"]
     )]
     pub(crate) watch: Option<Speed>,
 }
@@ -191,12 +196,12 @@ pub(crate) struct Diff {
     pub(crate) to: Option<At>,
 
     /// List at most so many things, by view and then by id; the others are counted
-    #[arg(long, value_name = "N", default_value_t = CHANGES_LISTED)]
+    #[arg(long, value_name = "N", default_value_t = LISTED)]
     pub(crate) limit: usize,
 }
 
-/// How many changes are listed where nobody says how many: some ten megabytes.
-const CHANGES_LISTED: usize = 10_000;
+/// How many things are listed where nobody says how many: some ten megabytes.
+const LISTED: usize = 10_000;
 
 /// `events export`.
 #[derive(Debug, Clone, clap::Args)]

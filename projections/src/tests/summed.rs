@@ -78,3 +78,36 @@ fn two_agents_with_the_same_task_id_have_two_tasks() {
     assert_eq!(summaries.tasks.len(), 2);
     assert!(summaries.contexts.is_empty());
 }
+
+#[test]
+fn what_began_after_those_that_are_listed_is_counted_once() {
+    let scenario = Scenario::new();
+    for (id, place) in [
+        ("t-1", "c-1"),
+        ("t-2", "c-2"),
+        ("t-3", "c-1"),
+        ("t-2", "c-3"),
+        ("t-1", "c-2"),
+    ] {
+        let mut draft = of(
+            "op",
+            "ada",
+            None,
+            updated(seen(id, TaskState::Working, None)),
+        );
+        draft.links.context = Some(context(place));
+        scenario.given([draft]);
+    }
+    let mut summaries = Summaries::of_first(1);
+
+    for event in scenario.then(Seq(1)) {
+        summaries.add(&event, event.links.agent.as_ref());
+    }
+
+    assert_eq!((summaries.contexts_more(), summaries.tasks_more()), (2, 2));
+    let listed = &summaries.contexts[&context("c-1")];
+    assert_eq!((listed.span.events, listed.tasks), (2, 2));
+    let listed = &summaries.tasks[&(task("t-1"), Some(alias("ada")))];
+    assert_eq!(listed.span.events, 2);
+    assert_eq!((summaries.contexts.len(), summaries.tasks.len()), (1, 1));
+}

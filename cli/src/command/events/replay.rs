@@ -56,7 +56,7 @@ async fn sum_up(
         session,
         present: BTreeMap::new(),
     };
-    let mut summaries = Summaries::default();
+    let mut summaries = Summaries::of_first(command.rows);
     loop {
         let records = chosen.page().await?;
         if records.is_empty() {
@@ -73,7 +73,14 @@ async fn sum_up(
         }
     }
     drop(progress);
-    output.report(&Story::of(summaries)).await?;
+    let story = Story::of(summaries);
+    output.report(&story).await?;
+    if story.contexts_more > 0 || story.tasks_more > 0 {
+        output.note(&format!(
+            "{} more contexts and {} more tasks: `--rows` lists more of them",
+            story.contexts_more, story.tasks_more
+        ));
+    }
     tell_unreadable(chosen.unreadable, output);
     Ok(Exit::Done)
 }
@@ -109,7 +116,12 @@ struct Story {
     first: Option<Place>,
     last: Option<Place>,
     contexts: Vec<OfContext>,
+    /// How many more there were than are listed.
+    #[serde(skip_serializing_if = "is_zero")]
+    contexts_more: u64,
     tasks: Vec<OfTask>,
+    #[serde(skip_serializing_if = "is_zero")]
+    tasks_more: u64,
 }
 
 #[derive(Clone, Serialize)]
@@ -192,6 +204,7 @@ fn begin(span: &Span) -> Seq {
 
 impl Story {
     fn of(summaries: Summaries) -> Self {
+        let (contexts_more, tasks_more) = (summaries.contexts_more(), summaries.tasks_more());
         let mut contexts: Vec<_> = summaries.contexts.into_iter().collect();
         contexts.sort_by_key(|(_, summary)| begin(&summary.span));
         let mut tasks: Vec<_> = summaries.tasks.into_iter().collect();
@@ -204,6 +217,8 @@ impl Story {
                 .into_iter()
                 .map(|(context, summary)| OfContext::new(context.to_string(), &summary))
                 .collect(),
+            contexts_more,
+            tasks_more,
             tasks: tasks
                 .into_iter()
                 .map(|((task, agent), summary)| OfTask::new(task.to_string(), agent, &summary))
@@ -328,11 +343,23 @@ impl Report for Story {
         struct Task<'a> {
             task: &'a OfTask,
         }
+        #[derive(Serialize)]
+        struct More {
+            contexts_more: u64,
+            tasks_more: u64,
+        }
         for context in &self.contexts {
             lines.push(self.kind(), true, &Context { context })?;
         }
         for task in &self.tasks {
             lines.push(self.kind(), true, &Task { task })?;
+        }
+        let more = More {
+            contexts_more: self.contexts_more,
+            tasks_more: self.tasks_more,
+        };
+        if more.contexts_more > 0 || more.tasks_more > 0 {
+            lines.push(self.kind(), true, &more)?;
         }
         Ok(())
     }
