@@ -189,7 +189,8 @@ impl Summaries {
         let is_full = self.tasks.len() >= self.listed_max;
         let summary = match self.tasks.entry(key) {
             Entry::Vacant(none) if is_full => return self.tasks_beyond.insert(none.into_key()),
-            entry => entry.or_default(),
+            Entry::Vacant(none) => none.insert(TaskSummary::default()),
+            Entry::Occupied(known) => known.into_mut(),
         };
         let is_new = summary.span.events == 0;
         summary.span.add(mark);
@@ -208,7 +209,8 @@ impl Summaries {
                 self.contexts_beyond.insert(none.into_key());
                 None
             }
-            entry => Some(entry.or_default()),
+            Entry::Vacant(none) => Some(none.insert(ContextSummary::default())),
+            Entry::Occupied(known) => Some(known.into_mut()),
         }
     }
 }
