@@ -388,6 +388,11 @@ fn a_reduction_is_made_by_missive_a_command_or_an_agent_and_proved() {
             (json!("present"), json!(false))
         ]
     );
+    let by_command = data(
+        &world,
+        &["reduce", "show", counted["reduce_id"].as_str().unwrap()],
+    );
+    assert_eq!(by_command["command"], "sh -c 'grep -c yes'");
     let place = vote["sequence"].to_string();
     let then = data(&world, &["reduce", "show", id, "--at", &place]);
     assert_eq!(then["provenance"][0]["changed_since"], false);

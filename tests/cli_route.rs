@@ -45,7 +45,7 @@ fn people_see_who_is_chosen_and_why() {
     insta::assert_snapshot!(explain(&world, &turn), @r"
     exit 0
     ------- stdout -------
-    round-robin chooses ada (the next turn is 4)
+    round-robin chooses ada (after it turn 4 comes)
 
     rank     agent  chosen  why                            meets  lacks
     rank-2   bob    no      turn 3 is another one's

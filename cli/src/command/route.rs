@@ -98,7 +98,7 @@ impl Report for RouteReport {
         };
         let rest = match (self.quorum, self.next_cursor) {
             (Some(quorum), _) => format!(" (a quorum of {quorum})"),
-            (None, Some(next)) => format!(" (the next turn is {next})"),
+            (None, Some(next)) => format!(" (after it turn {next} comes)"),
             (None, None) => String::new(),
         };
         page.spans(&[

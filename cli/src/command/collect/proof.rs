@@ -124,6 +124,9 @@ struct Shown {
     sequence: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reducer_agent: Option<String>,
+    /// The command that made it, as it was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     asked_operation_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -154,6 +157,7 @@ impl Shown {
             ended_at: round.ended_at.map(|at| at.to_string()),
             sequence: round.ended.map(|seq| seq.0),
             reducer_agent: made.reducer.map(|alias| alias.to_string()),
+            command: proof.command,
             asked_operation_id: made.asked.map(|operation| operation.to_string()),
             failure: made.failure.map(ReduceFailure::as_str),
             reduced_text: proof.text,
@@ -198,6 +202,7 @@ impl Report for Shown {
             ("status", &status),
             ("strategy", self.strategy),
             ("made by", self.maker()),
+            ("command", self.command.as_deref().unwrap_or_default()),
             ("inputs as of", &format!("event {}", self.position)),
             ("begun", &self.begun_at),
             ("ended", self.ended_at.as_deref().unwrap_or_default()),

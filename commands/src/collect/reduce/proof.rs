@@ -1,6 +1,6 @@
 //! `reduce show`: a reduction as it was recorded, and whether what it was made of still stands.
 
-use missive_log::event::facts::{PayloadFacts, ReduceSource};
+use missive_log::event::facts::{PayloadFacts, ReduceMethod, ReduceSource};
 use missive_log::event::kind::RoundFact;
 use missive_log::event::{EventKind, OperationId};
 use missive_log::{Log, Opened, Role};
@@ -22,6 +22,8 @@ pub struct Proof {
     pub reduction: Reduction,
     /// Its text; none where it was erased, or never came.
     pub text: Option<String>,
+    /// The command that made it, as it was given; none where none did, or it was erased.
+    pub command: Option<String>,
     /// What it was made of, in the order of ranks.
     pub sources: Vec<ProvedSource>,
 }
@@ -83,6 +85,10 @@ pub async fn prove<L: Log>(
         Some(result) => stored_bytes(log, result.seq, Role::Result).await?,
         None => None,
     };
+    let command = match reduction.method {
+        ReduceMethod::Command => stored_bytes(log, round.begun, Role::Command).await?,
+        ReduceMethod::Local | ReduceMethod::Agent => None,
+    };
     let now = now(log, (then, said), config, &round).await?;
     let mut sources = Vec::new();
     for seq in views.reduce_sources(operation)? {
@@ -97,6 +103,7 @@ pub async fn prove<L: Log>(
         round,
         reduction,
         text: text.and_then(|stored| String::from_utf8(stored.bytes).ok()),
+        command: command.and_then(|stored| String::from_utf8(stored.bytes).ok()),
         sources,
     })
 }
