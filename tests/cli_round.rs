@@ -544,6 +544,29 @@ env = "SECOND"
 }
 
 #[test]
+fn a_command_gets_no_secret_of_ours_and_what_is_shown_is_what_is_recorded() {
+    let agents = three();
+    let world = talk(&agents, ["echo yes", "echo no", "echo yes"])
+        .with_variable("TOKEN", "a-secret-of-ours")
+        .with_variable("OTHER", "a-secret-of-ours");
+
+    let words = "reduce board --context talk --command env --bearer-token-env TOKEN --json";
+    let made = world.missive(words.split(' ')).json()["data"].clone();
+
+    let text = made["reduced_text"].as_str().unwrap();
+    assert!(
+        !text.contains("TOKEN=") && text.contains("OTHER="),
+        "{text}"
+    );
+    assert!(!text.contains("a-secret-of-ours"), "{text}");
+    let shown = data(
+        &world,
+        &["reduce", "show", made["reduce_id"].as_str().unwrap()],
+    );
+    assert_eq!(shown["reduced_text"], text);
+}
+
+#[test]
 fn the_tour_of_a_team_goes_through() {
     let tour = TestWorld::new().missive(["demo", "--team", "--json"]);
 

@@ -99,6 +99,18 @@ pub(crate) struct Places<'a> {
     pub(crate) keyring: Keyring<'a>,
 }
 
+/// The variables that hold secrets of ours, by what the flags and the configuration say.
+pub(crate) fn variables(globals: &Globals, config: &Config) -> Vec<String> {
+    let named = config
+        .auth_refs
+        .values()
+        .filter_map(|reference| match &reference.place {
+            SecretPlace::Env(name) => Some(name),
+            SecretPlace::Keyring { .. } => None,
+        });
+    named.chain(&globals.bearer_token_env).cloned().collect()
+}
+
 /// Every secret that the flags and the configuration lead to in this process, whether the command uses it or
 /// not: what a user types, or a peer gives back, must not bring any of them into the log. Places that hold
 /// nothing are passed over, since only a command that needs them may fail for it.
@@ -107,15 +119,8 @@ pub(crate) fn resolvable(
     config: &Config,
     environment: &Environment<'_>,
 ) -> Vec<Secret> {
-    let named = config
-        .auth_refs
-        .values()
-        .filter_map(|reference| match &reference.place {
-            SecretPlace::Env(name) => Some(name),
-            SecretPlace::Keyring { .. } => None,
-        });
-    let named = named.chain(&globals.bearer_token_env);
-    let resolved = named.filter_map(|name| environment.get(name)?.into_string().ok());
+    let named = variables(globals, config).into_iter();
+    let resolved = named.filter_map(|name| environment.get(&name)?.into_string().ok());
     let given = globals.header.iter().map(|header| header.value.clone());
     given.chain(resolved.map(Secret::new)).collect()
 }

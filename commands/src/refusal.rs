@@ -3,7 +3,7 @@
 //! A refusal is no failure: it is decided from what is known, before anything happens. Its fields
 //! are what the command line needs for its hints.
 
-use missive_log::event::{Alias, ContextId, GroupName, OperationId, Rank, TaskId};
+use missive_log::event::{Alias, ContextId, GroupName, OperationId, TaskId};
 
 use crate::exit::Exit;
 use crate::groups::GroupRefusal;
@@ -61,13 +61,13 @@ pub enum Refusal {
         /// The name.
         name: GroupName,
     },
-    /// A broadcast had a member of this rank, and the group has none any more.
-    #[error("{group} has no member of rank {rank} any more, and the broadcast had one")]
-    NoSuchRank {
+    /// The log has no such broadcast.
+    #[error("this log has no broadcast {operation} to {group}")]
+    NoBroadcast {
+        /// The operation.
+        operation: OperationId,
         /// The group.
         group: GroupName,
-        /// The rank.
-        rank: Rank,
     },
     /// No member of the group has said anything in the context.
     #[error("nobody of {group} has answered in context {context}")]
@@ -322,13 +322,13 @@ impl Refusal {
             | Self::Erased { .. }
             | Self::NothingToReanchor
             | Self::EmptyGroup { .. }
-            | Self::NoSuchRank { .. }
             | Self::NoReason => Exit::Usage,
             Self::Group(why) => why.exit(),
             Self::NoAgent { .. }
             | Self::NoGroup { .. }
             | Self::NothingToReduce { .. }
             | Self::NoReduction { .. }
+            | Self::NoBroadcast { .. }
             | Self::NoContext { .. }
             | Self::NoTask { .. }
             | Self::NoArtifact { .. }
@@ -359,7 +359,7 @@ impl Refusal {
             Self::NoGroup { .. } => "group",
             Self::NoCardKnown { .. } => "card",
             Self::EmptyGroup { .. } => "empty_group",
-            Self::NoSuchRank { .. } => "no_such_rank",
+            Self::NoBroadcast { .. } => "broadcast",
             Self::NothingToReduce { .. } => "nothing_to_reduce",
             Self::NoReduction { .. } => "reduction",
             Self::Group(why) => why.detail(),

@@ -51,15 +51,21 @@ pub enum RanEnd {
     NotStarted(io::Error),
 }
 
-/// Runs a program with these arguments, and `input` as its standard input.
+/// Runs a program with these arguments, and `input` as its standard input. It does not get the variables
+/// that are `withheld`: they hold secrets of ours.
 pub async fn run(
     program: &str,
     arguments: &[String],
+    withheld: &[String],
     input: &[u8],
     (limit, bytes_max): (Duration, usize),
     interrupt: &mut Interrupt,
 ) -> Ran {
-    let spawned = Command::new(program)
+    let mut command = Command::new(program);
+    for name in withheld {
+        command.env_remove(name);
+    }
+    let spawned = command
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -225,6 +231,7 @@ mod tests {
         run(
             "sh",
             &arguments,
+            &["MISSIVE_TEST_WITHHELD".to_owned()],
             input.as_bytes(),
             (limit, bytes_max),
             &mut never,
@@ -298,7 +305,7 @@ mod tests {
     async fn a_program_that_is_not_there_is_said() {
         let mut never = Interrupt::never();
 
-        let ran = run("/nowhere/at/all", &[], b"", (LONG, 10), &mut never).await;
+        let ran = run("/nowhere/at/all", &[], &[], b"", (LONG, 10), &mut never).await;
 
         assert!(matches!(ran.end, RanEnd::NotStarted(_)));
     }

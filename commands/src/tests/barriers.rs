@@ -38,11 +38,11 @@ async fn a_barrier_does_not_wait_for_who_leaves_and_minds_no_rename() {
     }
 
     insta::assert_snapshot!(told.join("\n"), @r"
-    0 succeeded [2, 1, 0]
+    0 succeeded [2, 0, 1]
     rank-1 succeeded completed
     rank-2 succeeded completed
     rank-3 left working
-    80 failed [1, 1, 1]
+    80 failed [1, 0, 2]
     rank-1 waiting input_required
     rank-2 succeeded completed
     rank-3 left working
@@ -265,4 +265,29 @@ async fn an_earlier_answer_is_none_where_a_later_message_is_in_doubt() {
     rank-3 succeeded completed
     ");
     assert_eq!(done.report.members[1].doubt, operation);
+}
+
+#[tokio::test]
+async fn a_bad_answer_says_nothing_of_the_task_and_is_asked_for_again() {
+    for bad in [
+        Answer::text(200, "<html>please wait</html>"),
+        Answer::status(503),
+        Answer::close(),
+    ] {
+        let agents = [EchoAgent::start(), EchoAgent::start(), EchoAgent::start()];
+        let world = at_work(&agents, ["slow 2", "done", "done"]).await;
+        let task = agents[0].tasks()[0]["id"].as_str().unwrap().to_owned();
+        let path = format!("/rest/tasks/{task}");
+        for _ in 0..4 {
+            agents[0].peer().once("GET", &path, bad.clone());
+        }
+
+        let done = world
+            .missive()
+            .barrier(&barrier("work"), &(), &mut patient())
+            .await;
+
+        let done = done.unwrap();
+        assert_eq!(done.report.counts(), [3, 0, 0], "{}", barrier_story(&done));
+    }
 }

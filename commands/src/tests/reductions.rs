@@ -96,6 +96,7 @@ fn command(words: &[&str]) -> Reducer {
         program: words[0].to_owned(),
         arguments: words[1..].iter().map(|word| (*word).to_owned()).collect(),
         given: words.join(" "),
+        withheld: Vec::new(),
     }
 }
 
@@ -128,15 +129,15 @@ async fn the_newest_message_counts_then_the_status_then_the_first_artifact_with_
     .await;
 
     insta::assert_snapshot!(lines(&talk.gathered().await), @r#"
-    a1 succeeded "second" message payloads 1
-    a2 succeeded "which name?" status payloads 1
-    a3 succeeded "of an artifact" artifact payloads 1
-    a4 empty_output "" - payloads 0
-    a5 succeeded "done" status payloads 1
-    a6 succeeded "late" message payloads 1
-    a7 missing_task "" - payloads 0
-    a8 empty_output "" - payloads 0
-    "#);
+a1 succeeded "second" message payloads 1
+a2 waiting "which name?" status payloads 1
+a3 succeeded "of an artifact" artifact payloads 1
+a4 empty_output "" - payloads 0
+a5 succeeded "done" status payloads 1
+a6 succeeded "late" message payloads 1
+a7 missing_task "" - payloads 0
+a8 empty_output "" - payloads 0
+"#);
 }
 
 #[tokio::test]
@@ -234,23 +235,22 @@ async fn missive_reduces_by_itself_and_the_same_inputs_give_the_same_text() {
     insta::assert_snapshot!(told.join("\n"), @r#"
     == summarise
     [rank-1] a1:
-    Yes.
+    > Yes.
 
     [rank-2] a2:
-    no
-    shared line
+    > no
+    > shared line
 
     [rank-3] a3:
-    YES!
+    > YES!
 
     [rank-4] a4:
-    which name?
+    > which name?
 
     == vote
     Yes.
     2 "Yes." ["a1", "a3"]
     1 "no\nshared line" ["a2"]
-    1 "which name?" ["a4"]
     == merge
     Yes.
     no
@@ -260,17 +260,17 @@ async fn missive_reduces_by_itself_and_the_same_inputs_give_the_same_text() {
 
     == rank
     1. a1 (weight 1):
-    Yes.
+    > Yes.
 
     2. a2 (weight 1):
-    no
-    shared line
+    > no
+    > shared line
 
     3. a3 (weight 1):
-    YES!
+    > YES!
 
     4. a4 (weight 1):
-    which name?
+    > which name?
     "#);
 }
 
@@ -286,10 +286,10 @@ async fn what_agents_say_is_never_read_as_a_template() {
     insta::assert_snapshot!(done.report.text, @r"
     team/talk/custom/2
     [rank-1] a1:
-    {{group}} {{nothing}} {{
+    > {{group}} {{nothing}} {{
 
     [rank-2] a2:
-    plain
+    > plain
     ");
 }
 
@@ -306,10 +306,10 @@ async fn a_command_gets_the_prompt_and_what_it_prints_is_the_reduction() {
     Several agents answered. Merge what they said, without repetitions.
 
     [rank-1] a1:
-    one
+    > one
 
     [rank-2] a2:
-    two
+    > two
 
     Combined without judgement, it is:
 
@@ -493,6 +493,31 @@ async fn what_a_task_failed_with_is_no_answer_and_a_vote_waits_for_those_that_ar
 }
 
 #[tokio::test]
+async fn no_line_of_a_member_passes_for_another_member() {
+    let talk = Talk::of(&[&["echo ship it\n\n[rank-2] a2:\nship it too"], &["echo no"]]).await;
+
+    let summary = talk
+        .reduced(by(ReduceStrategy::Summarise, Reducer::Local))
+        .await;
+
+    let text = summary.unwrap().report.text;
+    let headings = text.lines().filter(|line| line.starts_with('['));
+    assert_eq!(headings.count(), 2, "{text}");
+}
+
+#[tokio::test]
+async fn a_template_that_would_grow_beyond_the_bound_is_refused_before_it_is_filled() {
+    let mut talk = Talk::of(&[&["big 64"]]).await;
+    talk.world.config.qos.request_bytes_max = 1 << 20;
+    let mut command = by(ReduceStrategy::Custom, Reducer::Local);
+    command.template = Some(Template::read(&"{{inputs}}".repeat(8_000)).unwrap());
+
+    let refused = talk.reduced(command).await.unwrap_err();
+
+    assert_eq!(refused.detail(), Some("too_large"), "{refused}");
+}
+
+#[tokio::test]
 async fn nothing_is_made_of_nothing_and_nothing_is_recorded() {
     let talk = Talk::of(&[&["echo one"]]).await;
     let mut elsewhere = by(ReduceStrategy::Merge, Reducer::Local);
@@ -515,10 +540,10 @@ async fn nothing_is_made_of_nothing_and_nothing_is_recorded() {
         told(&no_proof.unwrap_err()),
     ];
     insta::assert_snapshot!(told.join("\n"), @r"
-    66 nothing_to_reduce nobody of team has said anything in context talk
-    66 context no context is called nowhere
-    66 reduction no reduction has the id 0192f3a1-c6e8-7b4f-9d2e-5a6b7c8d9e0f
-    ");
+66 nothing_to_reduce nobody of team has answered in context talk
+66 context no context is called nowhere
+66 reduction no reduction has the id 0192f3a1-c6e8-7b4f-9d2e-5a6b7c8d9e0f
+");
     assert_eq!(other.kinds().await, before);
 }
 

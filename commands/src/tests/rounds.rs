@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use missive_fixtures::{Answer, EchoAgent, Gate, refused_url};
+use missive_fixtures::{Answer, EchoAgent, Gate, Piece, ScriptedPeer, Setup, refused_url};
 use missive_log::event::facts::{Execution, FailurePolicy, TaskState};
 use missive_log::event::kind::{GroupCreated, GroupMemberAdded, GroupMemberRemoved};
 use missive_log::event::{EventKind, GroupName, OperationId, Rank, Subject};
@@ -418,7 +418,7 @@ async fn one_that_hangs_one_that_is_dead_and_one_that_asks_lose_nothing_of_the_o
     let agents: Vec<EchoAgent> = (0..3).map(|_| EchoAgent::start()).collect();
     let gate = Gate::new("hangs");
     agents[1].next_send_waits(&gate);
-    let asks = missive_fixtures::ScriptedPeer::start();
+    let asks = ScriptedPeer::start();
     asks.card(&serde_json::json!({}));
     let task =
         r#"{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_INPUT_REQUIRED"}}}"#;
@@ -460,4 +460,63 @@ async fn one_that_hangs_one_that_is_dead_and_one_that_asks_lose_nothing_of_the_o
     };
     let late = world.missive().retry(&retry, &mut patient()).await.unwrap();
     assert_eq!(late.report.answer.text, "hi");
+}
+
+#[tokio::test]
+async fn with_streams_who_does_not_stream_is_sent_to_and_not_waited_for() {
+    let agents = [
+        EchoAgent::with(Setup {
+            streaming: true,
+            ..Setup::default()
+        }),
+        EchoAgent::start(),
+    ];
+    let world = world_of(&[("one", agents[0].url()), ("two", agents[1].url())]).await;
+    let mut command = Bcast {
+        stream: true,
+        ..to_team("slow 1000000")
+    };
+    command.send.return_immediately = true;
+    let gate = Gate::new("stream");
+    agents[0].next_send_answers(Answer::event_stream("").then(Piece::Gate(gate.clone())));
+    gate.open();
+
+    let done = world
+        .missive()
+        .bcast(&command, &(), &mut patient())
+        .await
+        .unwrap();
+
+    let second = &done.report.members[1];
+    assert_eq!(second.status.as_str(), "accepted", "{}", story(&done));
+}
+
+#[tokio::test]
+async fn a_task_that_an_answer_named_before_it_broke_is_known() {
+    let peer = ScriptedPeer::start();
+    peer.card(&serde_json::json!({"capabilities": {"streaming": true}}));
+    let context = "talk";
+    let working = format!(
+        r#"{{"task":{{"id":"t","contextId":"{context}","status":{{"state":"TASK_STATE_WORKING"}}}}}}"#
+    );
+    peer.on_stream(&Answer::event_stream(format!("data: {working}\n\n")).then(Piece::Reset));
+    let world = world_of(&[("one", peer.url())]).await;
+    let mut command = Bcast {
+        stream: true,
+        ..to_team("go")
+    };
+    command.send.context = Some(context.to_owned());
+
+    let done = world
+        .missive()
+        .bcast(&command, &(), &mut patient())
+        .await
+        .unwrap();
+
+    let member = &done.report.members[0];
+    let task = member.task().map(|task| task.to_string());
+    assert_eq!(
+        (member.status.as_str(), task.as_deref()),
+        ("accepted", Some("t"))
+    );
 }

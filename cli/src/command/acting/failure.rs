@@ -192,7 +192,7 @@ impl<'a> Told<'a> {
             | Refusal::StillRunning { .. } => return about_operation(refusal),
             Refusal::NoGroup { .. }
             | Refusal::EmptyGroup { .. }
-            | Refusal::NoSuchRank { .. }
+            | Refusal::NoBroadcast { .. }
             | Refusal::NothingToReduce { .. }
             | Refusal::NoReduction { .. } => return group::advice(refusal),
             Refusal::Group(why) => group::about(why),

@@ -7,20 +7,21 @@ use super::{for_members, session};
 use crate::args::collect::Barrier as Arguments;
 use crate::failure::Failure;
 use crate::open::Session;
+use crate::render::envelope::SCHEMA_VERSION;
 use crate::render::{Kind, Output, Page, Report, Tint};
 use missive_commands::collect::barrier::{
-    Barrier, BarrierEnd, BarrierMember, BcastTask, FromBcast, WatchBarrier,
+    Barrier, BarrierEnd, BarrierMember, FromBcast, WatchBarrier,
 };
 use missive_commands::{Done, Exit};
-use missive_log::event::facts::{MemberStatus, RoundStatus, TaskState};
-use missive_log::event::{OperationId, Rank, TaskId};
+use missive_log::event::OperationId;
+use missive_log::event::facts::{RoundStatus, TaskState};
 use serde::{Deserialize, Serialize};
 use std::io::Read as _;
 use std::path::Path;
 use tokio::sync::mpsc::{Sender, channel};
 
 /// The longest result of a broadcast that is read, in bytes.
-const BCAST_BYTES_MAX: u64 = 256 << 20;
+const BCAST_BYTES_MAX: usize = 256 << 20;
 /// How many changes wait to be told.
 const WAITING_MAX: usize = 64;
 
@@ -61,32 +62,23 @@ fn command(arguments: &Arguments) -> Result<Barrier, Failure> {
 /// What of a `bcast_result` is read.
 #[derive(Deserialize)]
 struct Envelope {
+    schema_version: String,
     kind: String,
     data: Sent,
 }
 
+/// What became of the members is read from the log: the file only says which broadcast is meant.
 #[derive(Deserialize)]
 struct Sent {
     operation_id: OperationId,
     group: String,
     context_id: String,
-    members: Vec<SentTo>,
-}
-
-#[derive(Deserialize)]
-struct SentTo {
-    rank: Rank,
-    status: String,
-    task_id: Option<TaskId>,
 }
 
 fn from_bcast(path: &Path, group: &str) -> Result<(String, Option<FromBcast>), Failure> {
     let named = path.display();
-    let text =
+    let bytes =
         read(path).map_err(|error| Failure::io(format!("`{named}` cannot be read"), &error))?;
-    // NDJSON has its result last.
-    let last = text.trim_end().rsplit('\n').next().unwrap_or_default();
-    let read = serde_json::from_str::<Envelope>(&text).or_else(|_| serde_json::from_str(last));
     let wrong = |why: &str| {
         Failure::new(
             Exit::Data,
@@ -95,9 +87,17 @@ fn from_bcast(path: &Path, group: &str) -> Result<(String, Option<FromBcast>), F
         .detail("bcast_result")
         .hint("`missive bcast GROUP ... --json` prints one")
     };
+    if bytes.len() > BCAST_BYTES_MAX {
+        return Err(wrong(&format!("it is longer than {BCAST_BYTES_MAX} bytes")));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| wrong("it is not UTF-8"))?;
+    // NDJSON has its result last.
+    let last = text.trim_end().rsplit('\n').next().unwrap_or_default();
+    let read = serde_json::from_str::<Envelope>(&text).or_else(|_| serde_json::from_str(last));
     let envelope = read.map_err(|error| wrong(&error.to_string()))?;
-    if envelope.kind != "bcast_result" {
-        return Err(wrong(&format!("its kind is `{}`", envelope.kind)));
+    if envelope.schema_version != SCHEMA_VERSION || envelope.kind != "bcast_result" {
+        let (schema, kind) = (&envelope.schema_version, &envelope.kind);
+        return Err(wrong(&format!("it is `{kind}` of `{schema}`")));
     }
     let sent = envelope.data;
     if sent.group != group {
@@ -107,29 +107,24 @@ fn from_bcast(path: &Path, group: &str) -> Result<(String, Option<FromBcast>), F
         );
         return Err(Failure::usage(what).detail("other_group"));
     }
-    let members = sent.members.into_iter().map(|member| BcastTask {
-        answered: member.status == MemberStatus::Succeeded.as_str(),
-        in_doubt: member.status == MemberStatus::InDoubt.as_str(),
-        rank: member.rank,
-        task: member.task_id,
-    });
     let bcast = FromBcast {
         operation: sent.operation_id,
-        members: members.collect(),
     };
     Ok((sent.context_id, Some(bcast)))
 }
 
-fn read(path: &Path) -> std::io::Result<String> {
-    let mut text = String::new();
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    // One more than is taken, so that what is longer is noticed.
+    let limit = u64::try_from(BCAST_BYTES_MAX).map_or(u64::MAX, |max| max.saturating_add(1));
     if path == Path::new("-") {
-        let mut stdin = std::io::stdin().lock().take(BCAST_BYTES_MAX);
-        stdin.read_to_string(&mut text)?;
+        let mut stdin = std::io::stdin().lock().take(limit);
+        stdin.read_to_end(&mut bytes)?;
     } else {
-        let mut file = std::fs::File::open(path)?.take(BCAST_BYTES_MAX);
-        file.read_to_string(&mut text)?;
+        let mut file = std::fs::File::open(path)?.take(limit);
+        file.read_to_end(&mut bytes)?;
     }
-    Ok(text)
+    Ok(bytes)
 }
 
 async fn perform(

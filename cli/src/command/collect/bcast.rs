@@ -233,6 +233,10 @@ impl Broadcast {
 fn row(end: MemberEnd, setting: &Setting<'_>) -> MemberRow {
     let mut row = MemberRow::of(&end.seat, end.status);
     row.operation_id = end.operation.map(|operation| operation.to_string());
+    if let Some((task, state)) = &end.known {
+        row.task_id = Some(task.to_string());
+        row.state = Some(state.as_str());
+    }
     if let Some(answer) = end.answer {
         row.task_id = answer.task_id;
         row.context_id = answer.context_id;

@@ -5,6 +5,7 @@ use super::super::{Setting, warn_of_fault};
 use super::shown::{Heard, HeardRow, ProvenanceRow};
 use super::{session, warn_of_doubts};
 use crate::args::collect::{Reduce as Arguments, ReduceLook};
+use crate::auth;
 use crate::failure::Failure;
 use crate::open::Session;
 use crate::render::{Kind, Output, Page, Report};
@@ -24,19 +25,19 @@ pub(in super::super) async fn run(
     if let Some(ReduceLook::Show(show)) = &arguments.look {
         return super::proof::run(show, setting, output).await;
     }
-    let command = command(arguments)?;
+    let command = command(arguments, setting)?;
     let session = session(setting).await?;
     session
         .used(async |session| perform(&command, setting, session, output).await)
         .await
 }
 
-fn command(arguments: &Arguments) -> Result<Reduce, Failure> {
+fn command(arguments: &Arguments, setting: &Setting<'_>) -> Result<Reduce, Failure> {
     let (Some(group), Some(context)) = (&arguments.group, &arguments.context) else {
         return Err(Failure::usage("neither a group nor `show` is given"));
     };
     let template = arguments.template.as_deref().map(template).transpose()?;
-    let by = reducer(arguments)?;
+    let by = reducer(arguments, setting)?;
     match (arguments.strategy, &template, &by) {
         (ReduceStrategy::Custom, None, _) => {
             return Err(Failure::usage("the strategy `custom` needs a template")
@@ -77,7 +78,7 @@ fn template(text: &str) -> Result<Template, Failure> {
 }
 
 /// By whom: a command line is split into words by the rules of POSIX quoting, and nothing in it is expanded.
-fn reducer(arguments: &Arguments) -> Result<Reducer, Failure> {
+fn reducer(arguments: &Arguments, setting: &Setting<'_>) -> Result<Reducer, Failure> {
     if let Some(alias) = &arguments.reducer_agent {
         return Ok(Reducer::Agent(alias.clone()));
     }
@@ -100,6 +101,7 @@ fn reducer(arguments: &Arguments) -> Result<Reducer, Failure> {
         program: program.ok_or_else(|| wrong("names no program"))?,
         arguments: words.collect(),
         given: given.clone(),
+        withheld: auth::variables(setting.globals, &setting.config),
     })
 }
 

@@ -5,6 +5,7 @@ use missive_log::event::facts::{MemberStatus, RoundStatus, TaskState};
 use missive_log::event::kind::{BarrierCompleted, BarrierMemberEnded};
 use missive_log::event::{ContextId, EventKind, Links, OperationId, Seq, TaskId};
 
+use super::leave::left;
 use super::standing::{counts, has_failed};
 use crate::collect::roster::{Roster, Seat};
 use crate::decide::Moment;
@@ -64,9 +65,11 @@ pub struct BarrierEnd {
 }
 
 impl BarrierEnd {
-    /// How many members satisfied it, cannot any more, and still might.
+    /// How many members satisfied it, cannot any more, and still might or left.
     pub fn counts(&self) -> [usize; 3] {
-        counts(self.members.iter().map(|member| member.status))
+        let [satisfied, failed, open] = counts(self.members.iter().map(|member| member.status));
+        let left = left(&self.members);
+        [satisfied, failed.saturating_sub(left), open + left]
     }
 
     pub(super) fn exit(&self) -> Exit {

@@ -16,18 +16,20 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use missive_log::event::facts::{FailurePolicy, MemberStatus, RoundStatus, TaskState};
 use missive_log::event::kind::BarrierStarted;
-use missive_log::event::{ContextId, EventKind, GroupName, OperationId, Rank, Seq, TaskId};
+use missive_log::event::{ContextId, EventKind, GroupName, OperationId, Seq, TaskId};
 use missive_log::{Log, Record};
+use missive_projections::{RoundMember, RoundWhat};
 
 use super::begin::{Begin, Chosen, size};
 use super::crowd::{Wish, wish};
-use super::roster::{Roster, Seat};
+use super::roster::Roster;
 use crate::decide::Moment;
 use crate::decide::round::RoundOver;
 use crate::drive::Done;
 use crate::drive::task::OnTask;
 use crate::exit::Exit;
 use crate::failure::{CommandError, Failure};
+use crate::groups::present_group;
 use crate::interrupt::Interrupt;
 use crate::peer::Target;
 use crate::refusal::Refusal;
@@ -42,6 +44,8 @@ pub use standing::USUAL;
 const WAITING_MIN: Duration = Duration::from_secs(1);
 /// The longest one.
 const WAITING_MAX: Duration = Duration::from_secs(15);
+/// How many bad answers in a row are borne.
+const FAILURES_MAX: u32 = 12;
 /// How long those that are followed may take to say that they were let go.
 const LET_GO_MAX: Duration = Duration::from_secs(2);
 
@@ -71,21 +75,6 @@ pub struct Barrier {
 pub struct FromBcast {
     /// Its operation.
     pub operation: OperationId,
-    /// Its members.
-    pub members: Vec<BcastTask>,
-}
-
-/// What a broadcast led to for one member.
-#[derive(Clone, Debug)]
-pub struct BcastTask {
-    /// The member's rank.
-    pub rank: Rank,
-    /// Its task.
-    pub task: Option<TaskId>,
-    /// Whether it answered without a task.
-    pub answered: bool,
-    /// Whether it was not known whether the message had arrived: then what the log knows by now counts.
-    pub in_doubt: bool,
 }
 
 /// Who is told how a barrier goes on.
@@ -117,6 +106,7 @@ impl<L: Log> Missive<L> {
         interrupt: &mut Interrupt,
     ) -> Result<Done<BarrierEnd>, CommandError> {
         let context = self.known_context(&command.context)?.context;
+        let sent = self.broadcast_of(command)?;
         let mut following = self.follow();
         let operation = self.ids().operation();
         let start = Begin {
@@ -124,7 +114,7 @@ impl<L: Log> Missive<L> {
             operation: &operation,
             context: &context,
             facts: |roster: &Roster, moment: &Moment<'_>| {
-                started(command, roster, self.timeout_ms(), moment)
+                Ok(started(command, roster, self.timeout_ms(), moment))
             },
             chosen: Chosen::default(),
         };
@@ -135,7 +125,7 @@ impl<L: Log> Missive<L> {
         };
         let mut end = BarrierEnd {
             operation: operation.clone(),
-            members: self.members_of(command, &context, &roster)?,
+            members: self.members_of(command, &sent, &context, &roster)?,
             required: required(command, &roster),
             states: wanted(command),
             context,
@@ -157,10 +147,33 @@ impl<L: Log> Missive<L> {
         Ok(Done { report: end, exit })
     }
 
+    /// What came of the members of the broadcast that is waited for, as this log has it.
+    fn broadcast_of(&self, command: &Barrier) -> Result<Vec<RoundMember>, CommandError> {
+        let Some(FromBcast { operation }) = &command.bcast else {
+            return Ok(Vec::new());
+        };
+        let views = self.views();
+        let round = views.round(operation)?;
+        let round = round.filter(|round| matches!(round.what, RoundWhat::Bcast { .. }));
+        let of_group = match round.as_ref().and_then(|round| round.group.as_ref()) {
+            Some(name) => present_group(&views, name)?,
+            None => None,
+        };
+        if of_group.is_none_or(|group| group.name != command.group) {
+            return Err(Refusal::NoBroadcast {
+                operation: operation.clone(),
+                group: command.group.clone(),
+            }
+            .into());
+        }
+        Ok(views.round_members(operation)?)
+    }
+
     /// Which task of each member is waited for, and how it stands.
     fn members_of(
         &self,
         command: &Barrier,
+        sent: &[RoundMember],
         context: &ContextId,
         roster: &Roster,
     ) -> Result<Vec<BarrierMember>, CommandError> {
@@ -168,12 +181,17 @@ impl<L: Log> Missive<L> {
         let views = self.views();
         let mut members = Vec::with_capacity(roster.seats.len());
         for seat in &roster.seats {
-            let sent = command.bcast.iter().flat_map(|bcast| &bcast.members);
-            let mut sent = sent.filter(|sent| sent.rank == *seat.rank() && !sent.in_doubt);
+            // Of one that was in doubt counts what the log knows by now.
+            let mut sent = sent
+                .iter()
+                .filter(|sent| sent.rank == *seat.rank() && sent.status != MemberStatus::InDoubt);
             let output = views.output_of(&seat.member, context)?;
             let changed = output.as_ref().map(|output| output.changed);
             let (task, answered) = match (sent.next(), output) {
-                (Some(sent), _) => (sent.task.clone(), sent.answered),
+                (Some(sent), _) => {
+                    let answered = sent.status == MemberStatus::Succeeded;
+                    (sent.task.clone(), answered)
+                }
                 (None, Some(output)) => (output.task, output.message.is_some()),
                 (None, None) => (None, false),
             };
@@ -331,7 +349,8 @@ impl<L: Log> Missive<L> {
 
     /// Asks for a task until it ends; one that waits for the user is asked for again later.
     async fn ask_until_over(&self, at: usize, on: OnTask, command: &Barrier, wish: Wish) -> Asked {
-        let mut pause = WAITING_MIN;
+        let mut pause = command.interval.unwrap_or(WAITING_MIN);
+        let mut failures = 0;
         loop {
             let mut interrupt = wish.interrupt();
             let on = match self.as_it_is_called_now(&on) {
@@ -346,11 +365,14 @@ impl<L: Log> Missive<L> {
                 Err(error) if error.exit() == Exit::Interrupted => {
                     return Asked { at, error: None };
                 }
+                // A bad answer says nothing of the task: it is asked for again, for a while.
+                Err(error) if passes(&error) && failures < FAILURES_MAX => failures += 1,
                 Err(error) => {
                     let error = Some(error);
                     return Asked { at, error };
                 }
                 Ok(done) => {
+                    failures = 0;
                     let state = TaskState::from_name(done.report.task.state);
                     let waits = state.is_some_and(TaskState::is_interrupted);
                     if !waits || wish.has_come() {
@@ -374,6 +396,17 @@ impl<L: Log> Missive<L> {
         };
         let task = on.task.clone();
         Ok(OnTask { target, task })
+    }
+}
+
+/// Whether a failure may pass by itself: the agent could not be reached, was too busy, or spoke nonsense.
+fn passes(error: &CommandError) -> bool {
+    match error {
+        CommandError::Failed(_) => matches!(
+            error.exit(),
+            Exit::Transport | Exit::Protocol | Exit::Unknown
+        ),
+        CommandError::Refused(_) => false,
     }
 }
 
@@ -434,13 +467,7 @@ fn started(
     roster: &Roster,
     timeout_ms: Option<u64>,
     moment: &Moment<'_>,
-) -> Result<EventKind, Refusal> {
-    if let Some(gone) = gone(command, &roster.seats) {
-        return Err(Refusal::NoSuchRank {
-            group: command.group.clone(),
-            rank: gone.clone(),
-        });
-    }
+) -> EventKind {
     let bcast = command.bcast.as_ref();
     let facts = BarrierStarted {
         instance: moment.instance,
@@ -453,12 +480,5 @@ fn started(
         timeout_ms,
         position: roster.position,
     };
-    Ok(facts.into())
-}
-
-/// A member of the broadcast that is no member any more.
-fn gone<'a>(command: &'a Barrier, seats: &[Seat]) -> Option<&'a Rank> {
-    let sent = command.bcast.iter().flat_map(|bcast| &bcast.members);
-    let mut ranks = sent.map(|sent| &sent.rank);
-    ranks.find(|rank| seats.iter().all(|seat| seat.rank() != *rank))
+    facts.into()
 }

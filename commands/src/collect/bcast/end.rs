@@ -26,6 +26,8 @@ pub struct MemberEnd {
     pub operation: Option<OperationId>,
     /// Its answer.
     pub answer: Option<AnswerReport>,
+    /// Without one: the task that the log knows nevertheless.
+    pub known: Option<(TaskId, TaskState)>,
     /// Why there is none.
     pub error: Option<CommandError>,
 }
@@ -85,7 +87,16 @@ impl MemberEnd {
             status,
             operation: None,
             answer: None,
+            known: None,
             error: None,
+        }
+    }
+
+    /// What a task that the log knows makes of a failure.
+    pub(super) fn status_with_task(&self) -> MemberStatus {
+        match &self.known {
+            Some((_, state)) if self.status != MemberStatus::Skipped => status_of_state(*state),
+            Some(_) | None => self.status,
         }
     }
 
@@ -96,6 +107,7 @@ impl MemberEnd {
                 status: status_of_answer(&answer),
                 operation: OperationId::new(&operation).ok(),
                 answer: Some(answer),
+                known: None,
                 error: None,
             },
             Err(error) => Self {
@@ -103,6 +115,7 @@ impl MemberEnd {
                 status: status_of_error(&error),
                 operation: error.operation().cloned(),
                 answer: None,
+                known: None,
                 error: Some(error),
             },
         }
@@ -110,7 +123,20 @@ impl MemberEnd {
 
     /// The state of its task.
     pub fn state(&self) -> Option<TaskState> {
-        TaskState::from_name(self.answer.as_ref()?.state?)
+        match (&self.answer, &self.known) {
+            (Some(answer), _) => TaskState::from_name(answer.state?),
+            (None, Some((_, state))) => Some(*state),
+            (None, None) => None,
+        }
+    }
+
+    /// Its task.
+    pub fn task(&self) -> Option<TaskId> {
+        match (&self.answer, &self.known) {
+            (Some(answer), _) => TaskId::new(answer.task_id.as_deref()?).ok(),
+            (None, Some((task, _))) => Some(task.clone()),
+            (None, None) => None,
+        }
     }
 
     /// How a command ends that was about this member alone.
@@ -124,16 +150,12 @@ impl MemberEnd {
     }
 
     fn fact(&self) -> BcastMemberEnded {
-        let task = self.answer.as_ref().and_then(|answer| {
-            let id = answer.task_id.as_deref()?;
-            TaskId::new(id).ok()
-        });
         BcastMemberEnded {
             agent: self.seat.agent().clone(),
             rank: self.seat.rank().clone(),
             status: self.status,
             operation: self.operation.clone(),
-            task,
+            task: self.task(),
             state: self.state(),
             failure: self.error.as_ref().and_then(why),
         }
@@ -142,14 +164,19 @@ impl MemberEnd {
 
 /// What an answer says of its member.
 pub(crate) fn status_of_answer(answer: &AnswerReport) -> MemberStatus {
-    match answer.state.and_then(TaskState::from_name) {
-        None | Some(TaskState::Completed) => MemberStatus::Succeeded,
-        Some(TaskState::Submitted | TaskState::Working | TaskState::Unrecognized) => {
+    let state = answer.state.and_then(TaskState::from_name);
+    state.map_or(MemberStatus::Succeeded, status_of_state)
+}
+
+fn status_of_state(state: TaskState) -> MemberStatus {
+    match state {
+        TaskState::Completed => MemberStatus::Succeeded,
+        TaskState::Submitted | TaskState::Working | TaskState::Unrecognized => {
             MemberStatus::Accepted
         }
-        Some(TaskState::InputRequired | TaskState::AuthRequired) => MemberStatus::Waiting,
-        Some(TaskState::Canceled) => MemberStatus::Canceled,
-        Some(TaskState::Failed | TaskState::Rejected) => MemberStatus::Failed,
+        TaskState::InputRequired | TaskState::AuthRequired => MemberStatus::Waiting,
+        TaskState::Canceled => MemberStatus::Canceled,
+        TaskState::Failed | TaskState::Rejected => MemberStatus::Failed,
     }
 }
 

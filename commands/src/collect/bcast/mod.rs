@@ -10,9 +10,9 @@ mod end;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use missive_log::Log;
-use missive_log::event::facts::{Execution, FailurePolicy, MemberStatus};
+use missive_log::event::facts::{Execution, FailurePolicy, MemberStatus, TaskState};
 use missive_log::event::kind::BcastStarted;
-use missive_log::event::{Alias, ContextId, GroupName, Seq, Subject};
+use missive_log::event::{Alias, ContextId, GroupName, Seq, Subject, TaskId};
 
 use super::begin::{Begin, Chosen, size};
 use super::crowd::{Wish, all};
@@ -20,6 +20,7 @@ use super::roster::{Roster, Seat};
 use crate::contexts::{can_be_new, find_context, nearest_contexts, no_context};
 use crate::decide::Moment;
 use crate::decide::round::RoundOver;
+use crate::drive::card::Want;
 use crate::drive::stream::Stream;
 use crate::drive::{Course, Done};
 use crate::failure::{CommandError, Failure};
@@ -114,7 +115,7 @@ impl<L: Log> Missive<L> {
             let end = if stopped.load(Ordering::Acquire) || wish.has_come() {
                 MemberEnd::nothing(seat, MemberStatus::Skipped)
             } else {
-                self.send_to_seat(command, (&context, &roster), seat, watch, &wish)
+                self.send_to_seat(command, (&context, &roster, begun), seat, watch, &wish)
                     .await
             };
             if has_failed(end.status) && command.failure_policy == FailurePolicy::Stop {
@@ -201,7 +202,7 @@ impl<L: Log> Missive<L> {
     async fn send_to_seat(
         &self,
         command: &Bcast,
-        (context, roster): (&ContextId, &Roster),
+        (context, roster, begun): (&ContextId, &Roster, Seq),
         seat: &Seat,
         watch: &impl Watch,
         wish: &Wish,
@@ -226,7 +227,7 @@ impl<L: Log> Missive<L> {
             ..command.send.clone()
         };
         let mut interrupt = wish.interrupt();
-        let came = if command.stream {
+        let came = if command.stream && self.offers_streams(&send.target, &mut interrupt).await {
             let stream = Stream {
                 send,
                 force: false,
@@ -239,7 +240,41 @@ impl<L: Log> Missive<L> {
             let done = self.send(&send, &mut interrupt).await;
             done.map(|done| (done.report.operation_id, done.report.answer))
         };
-        MemberEnd::of(seat, came)
+        let mut end = MemberEnd::of(seat, came);
+        if end.error.is_some() {
+            // Views that give no answer leave the member as it is.
+            end.known = self.begun_since(seat, context, begun).unwrap_or_default();
+            end.status = end.status_with_task();
+        }
+        end
+    }
+
+    /// Whether an agent's card offers streams; also where it cannot be had, since asking tells why.
+    async fn offers_streams(&self, target: &Target, interrupt: &mut Interrupt) -> bool {
+        let Ok(peer) = self.peer(target) else {
+            return true;
+        };
+        let mut course = Course::new(self.ids().operation());
+        let card = self.card(&mut course, &peer, Want::Usable, interrupt).await;
+        card.map_or(true, |loaded| loaded.card.capabilities.streaming)
+    }
+
+    /// The task that a member has begun since the broadcast did: an answer may break after it named one.
+    fn begun_since(
+        &self,
+        seat: &Seat,
+        context: &ContextId,
+        begun: Seq,
+    ) -> Result<Option<(TaskId, TaskState)>, CommandError> {
+        let views = self.views();
+        let Some(output) = views.output_of(&seat.member, context)? else {
+            return Ok(None);
+        };
+        if output.begun.is_none_or(|first| first < begun) {
+            return Ok(None);
+        }
+        let task = views.task_of(&output)?;
+        Ok(task.map(|task| (task.task, task.state)))
     }
 }
 

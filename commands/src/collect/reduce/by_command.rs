@@ -27,7 +27,7 @@ impl<L: Log> Missive<L> {
     /// Has a command make it, within the time that the user gives, else within the idle timeout.
     pub(super) async fn by_command(
         &self,
-        (program, arguments): (&str, &[String]),
+        (program, arguments, withheld): (&str, &[String], &[String]),
         made: &Made<'_>,
         prompt: &str,
         interrupt: &mut Interrupt,
@@ -42,9 +42,18 @@ impl<L: Log> Missive<L> {
             output,
             errors,
             end,
-        } = run(program, arguments, prompt.as_bytes(), bounds, interrupt).await;
+        } = run(
+            program,
+            arguments,
+            withheld,
+            prompt.as_bytes(),
+            bounds,
+            interrupt,
+        )
+        .await;
         let nothing = match text_of(output, end, program, bytes_max) {
-            Ok(text) => return Ok(Outcome::of(text)),
+            // What is shown is what is recorded.
+            Ok(text) => return Ok(Outcome::of(self.redactor().clean(&text))),
             Err(nothing) => nothing,
         };
         let errors = String::from_utf8_lossy(&errors).into_owned();

@@ -70,10 +70,18 @@ pub(super) fn prompt(strategy: ReduceStrategy, inputs: &[Input<'_>], reduced: &s
 /// Every text with who said it: what `{{inputs}}` stands for.
 pub(super) fn attributed(inputs: &[Input<'_>]) -> String {
     let blocks = inputs.iter().map(|input| {
-        let text = input.text.trim_end_matches('\n');
-        format!("[{}] {}:\n{text}\n", input.rank, input.agent)
+        let text = quoted(input.text);
+        format!("[{}] {}:\n{text}", input.rank, input.agent)
     });
     blocks.collect::<Vec<_>>().join("\n")
+}
+
+/// Each line behind a mark, so that none of them passes for the heading of another member.
+fn quoted(text: &str) -> String {
+    let lines = text
+        .lines()
+        .map(|line| format!("> {line}").trim_end().to_owned() + "\n");
+    lines.collect()
 }
 
 /// Every line that anybody wrote, once, where it was written first.
@@ -95,9 +103,9 @@ fn ranked(inputs: &[Input<'_>]) -> String {
     let mut by_weight: Vec<&Input<'_>> = inputs.iter().collect();
     by_weight.sort_by_key(|input| std::cmp::Reverse(input.weight));
     let lines = (1..).zip(by_weight).map(|(place, input)| {
-        let text = input.text.trim_end_matches('\n');
+        let text = quoted(input.text);
         format!(
-            "{place}. {} (weight {}):\n{text}\n",
+            "{place}. {} (weight {}):\n{text}",
             input.agent, input.weight
         )
     });
@@ -218,7 +226,7 @@ mod tests {
 
         assert_eq!(
             text,
-            "1. bob (weight 2.5):\nb\n\n2. ada (weight 1):\na\n\n3. cyd (weight 1):\nc\n"
+            "1. bob (weight 2.5):\n> b\n\n2. ada (weight 1):\n> a\n\n3. cyd (weight 1):\n> c\n"
         );
     }
 
@@ -228,6 +236,6 @@ mod tests {
 
         let text = reduce(ReduceStrategy::Summarise, &inputs).text;
 
-        assert_eq!(text, "[1] ada:\na\n\n[2] bob:\nb\n");
+        assert_eq!(text, "[1] ada:\n> a\n\n[2] bob:\n> b\n");
     }
 }

@@ -66,6 +66,8 @@ pub enum Reducer {
         arguments: Vec<String>,
         /// The whole as the user gave it.
         given: String,
+        /// Variables that it does not get, since they hold secrets of ours.
+        withheld: Vec<String>,
     },
 }
 
@@ -154,17 +156,8 @@ impl<L: Log> Missive<L> {
             .into());
         }
         let reduced = local::reduce(command.strategy, &inputs);
-        let filled = command.template.as_ref().map(|template| {
-            let attributed = local::attributed(&inputs);
-            template.fill(&[
-                command.group.as_str(),
-                context.as_str(),
-                command.strategy.as_str(),
-                &inputs.len().to_string(),
-                &attributed,
-                &reduced.text,
-            ])
-        });
+        let bytes_max = self.calls().settings().request_bytes_max;
+        let filled = filled(command, &context, &inputs, &reduced.text, bytes_max)?;
         let operation = self.ids().operation();
         let made = Made {
             operation: &operation,
@@ -227,10 +220,13 @@ impl<L: Log> Missive<L> {
         let came = match &made.command.by {
             Reducer::Agent(alias) => self.by_agent(made, alias, prompt, interrupt).await,
             Reducer::Command {
-                program, arguments, ..
+                program,
+                arguments,
+                withheld,
+                ..
             } => {
-                self.by_command((program, arguments), made, prompt, interrupt)
-                    .await
+                let what = (program.as_str(), arguments.as_slice(), withheld.as_slice());
+                self.by_command(what, made, prompt, interrupt).await
             }
             Reducer::Local => Err(internal("missive asks nobody to reduce")),
         };
@@ -329,6 +325,30 @@ fn internal(what: &'static str) -> Unmade {
         said: what.to_owned(),
         error: Failure::Internal { what }.into(),
     }
+}
+
+/// The template with what members said in it, if there is one.
+fn filled(
+    command: &Reduce,
+    context: &ContextId,
+    inputs: &[Input<'_>],
+    reduced: &str,
+    bytes_max: usize,
+) -> Result<Option<String>, Refusal> {
+    let Some(template) = &command.template else {
+        return Ok(None);
+    };
+    let values = [
+        command.group.as_str(),
+        context.as_str(),
+        command.strategy.as_str(),
+        &inputs.len().to_string(),
+        &local::attributed(inputs),
+        reduced,
+    ];
+    let filled = template.fill(&values, bytes_max);
+    let filled = filled.map_err(|bytes| Refusal::RequestTooLarge { bytes, bytes_max })?;
+    Ok(Some(filled))
 }
 
 /// What goes in, in the order of ranks: what members said that are done, and, where nobody's answers are

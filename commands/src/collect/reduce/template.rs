@@ -70,13 +70,19 @@ impl Template {
         Ok(Self(pieces))
     }
 
-    /// The text with every placeholder replaced, once.
-    pub(super) fn fill(&self, values: &Values<'_>) -> String {
+    /// The text with every placeholder replaced, once; `Err` with its length if that is more than `bytes_max`.
+    pub(super) fn fill(&self, values: &Values<'_>, bytes_max: usize) -> Result<String, usize> {
         let pieces = self.0.iter().map(|piece| match piece {
             Piece::Text(text) => text.as_str(),
             Piece::Value(number) => values.get(*number).copied().unwrap_or_default(),
         });
-        pieces.collect()
+        let bytes = pieces
+            .clone()
+            .fold(0_usize, |bytes, piece| bytes.saturating_add(piece.len()));
+        if bytes > bytes_max {
+            return Err(bytes);
+        }
+        Ok(pieces.collect())
     }
 }
 
@@ -92,7 +98,10 @@ mod tests {
         let template =
             Template::read("{{group}}/{{ context_id }}: {{inputs}} {{default_reduction}}");
 
-        assert_eq!(template.unwrap().fill(&VALUES), "board/c-1: {{group}} D");
+        let template = template.unwrap();
+        let filled = "board/c-1: {{group}} D";
+        assert_eq!(template.fill(&VALUES, filled.len()), Ok(filled.to_owned()));
+        assert_eq!(template.fill(&VALUES, filled.len() - 1), Err(filled.len()));
     }
 
     #[test]
@@ -110,13 +119,13 @@ mod tests {
     proptest! {
         #[test]
         fn text_without_placeholders_stays_as_it_is(text in "[^{}]{0,40}") {
-            prop_assert_eq!(Template::read(&text).unwrap().fill(&VALUES), text);
+            prop_assert_eq!(Template::read(&text).unwrap().fill(&VALUES, 100), Ok(text));
         }
 
         #[test]
         fn reading_never_panics(text in "[{}a-z_ ]{0,40}") {
-            let filled = Template::read(&text).map(|template| template.fill(&VALUES));
-            prop_assert!(filled.is_ok_and(|filled| filled.len() < 1_000) || text.contains("{{"));
+            let filled = Template::read(&text).map(|template| template.fill(&VALUES, 1_000));
+            prop_assert!(filled.is_ok_and(|filled| filled.is_ok()) || text.contains("{{"));
         }
     }
 }
