@@ -1,6 +1,8 @@
 //! Readers that go away, disks that are full, and streams that are closed.
 
 use crate::TestWorld;
+use crate::cli_send::world_with;
+use missive_fixtures::EchoAgent;
 use std::fs::File;
 use std::io::Read as _;
 use std::process::Stdio;
@@ -101,4 +103,18 @@ fn errors_survive_a_standard_error_that_takes_nothing() {
     let output = world.command(["sned"]).stderr(full).output().unwrap();
 
     assert_eq!(output.status.code(), Some(64));
+}
+
+#[test]
+fn json_that_goes_into_a_pipe_could_act_on_no_terminal_later() {
+    let agent = EchoAgent::start();
+    let world = world_with(&agent.url());
+
+    let sent = world.missive(["send", "py", "echo a\u{9b}31m\u{202e}\u{7f}z", "--json"]);
+
+    assert!(
+        !sent.stdout.contains(['\u{9b}', '\u{202e}', '\u{7f}']),
+        "{sent}"
+    );
+    assert_eq!(sent.json()["data"]["text"], "a\u{9b}31m\u{202e}\u{7f}z");
 }

@@ -255,7 +255,11 @@ impl Output {
                 lines.bytes
             }
         };
-        Ok(self.for_terminal(bytes))
+        // What is piped today is looked at tomorrow: a result can act on no terminal (C140).
+        if bytes.iter().all(|byte| byte.is_ascii() && *byte != 0x7f) {
+            return Ok(bytes);
+        }
+        Ok(envelope::for_terminal(&bytes).into_bytes())
     }
 
     fn for_terminal(&self, bytes: Vec<u8>) -> Vec<u8> {
