@@ -322,3 +322,17 @@ fn what_is_sent_in_another_way_than_it_seems_is_said() {
     hint: see `missive send --help`
     ");
 }
+
+#[test]
+fn an_agent_that_names_the_moment_to_come_back_is_quoted_with_it() {
+    let peer = ScriptedPeer::start();
+    peer.card(&json!({}));
+    let busy = Answer::status(429).header("retry-after", "Mon, 30 Nov 2026 14:46:07 GMT");
+    peer.on("POST", "/rest/message:send", busy);
+    let world = world_with(&peer.url());
+
+    let refused = world.missive(["send", "py", "hi"]);
+
+    let hint = "hint: the agent asks to come back at 2026-11-30T14:46:07Z";
+    assert!(refused.stderr.contains(hint), "{refused}");
+}

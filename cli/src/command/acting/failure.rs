@@ -13,6 +13,7 @@ use missive_commands::wire::card::CardError;
 use missive_commands::wire::error::{ErrorKind, PeerError, RetryAfter};
 use missive_commands::wire::negotiate::NoChoice;
 use missive_commands::{CommandError, Exit, Failure as Broke, Refusal, Target};
+use missive_log::Timestamp;
 use missive_log::event::{Alias, OperationId, TaskId};
 
 const CREDENTIALS: &str = "give credentials with --bearer-token-env ENV, with --header 'Name: value', or \
@@ -496,7 +497,12 @@ fn about_peer(mut failure: Failure, error: &PeerError, continues: bool) -> Failu
         Some(RetryAfter::Seconds(seconds)) => {
             failure.hint(format!("the agent asks to come back after {seconds} s"))
         }
-        Some(RetryAfter::At(_)) | None => failure,
+        Some(RetryAfter::At(second)) => {
+            let moment = Timestamp::from_micros(second.saturating_mul(1_000_000)).to_string();
+            let moment = super::super::seconds(&moment);
+            failure.hint(format!("the agent asks to come back at {moment}"))
+        }
+        None => failure,
     }
 }
 
