@@ -111,20 +111,44 @@ pub async fn gather<L: Log>(
     views: &Views,
     task: &Task,
     artifact: &Artifact,
+    visit: impl FnMut(Part<'_>) -> ControlFlow<()>,
+) -> Result<Gathered, CommandError> {
+    gather_with(&mut LastPiece::default(), log, views, task, artifact, visit).await
+}
+
+/// The piece that was read last, for whoever reads several artifacts of one answer.
+#[derive(Debug, Default)]
+pub struct LastPiece(Option<(PayloadSource, Piece)>);
+
+/// The same, which reads the piece that was read last only once.
+///
+/// # Errors
+/// The log or the views cannot be read.
+pub async fn gather_with<L: Log>(
+    last: &mut LastPiece,
+    log: &L,
+    views: &Views,
+    task: &Task,
+    artifact: &Artifact,
     mut visit: impl FnMut(Part<'_>) -> ControlFlow<()>,
 ) -> Result<Gathered, CommandError> {
     let pieces = views.pieces(task, artifact)?;
     let mut gathered = Gathered::default();
     for (at, source) in std::iter::once(artifact.source).chain(pieces).enumerate() {
-        let piece = match open(log, source).await? {
-            Ok(piece) => piece,
+        let held = last.0.take().filter(|(held, _)| *held == source);
+        let opened = match held {
+            Some((_, piece)) => Ok(piece),
+            None => open(log, source).await?,
+        };
+        let piece = match opened {
+            Ok(piece) => &last.0.insert((source, piece)).1,
             Err(why) => {
                 let seq = source.seq;
                 gathered.holes.push(Hole { seq, why });
                 continue;
             }
         };
-        gathered.sources.push(piece.facts);
+        gathered.sources.push(piece.facts.clone());
         gathered.redacted = gathered.redacted.saturating_add(piece.redacted.into());
         let Some(place) = place(&piece.document, &artifact.artifact) else {
             gathered.holes.push(Hole {
@@ -144,6 +168,7 @@ pub async fn gather<L: Log>(
     Ok(gathered)
 }
 
+#[derive(Debug)]
 struct Piece {
     document: Document,
     facts: PayloadFacts,

@@ -7,12 +7,13 @@ use super::name::Names;
 use crate::failure::Failure;
 use crate::file::NewFile;
 use missive_commands::Exit;
-use missive_commands::artifact::{Gathered, Hole, Part, gather};
+use missive_commands::artifact::{Gathered, Hole, LastPiece, Part, gather_with};
 use missive_commands::report::task::TaskArtifact;
 use missive_log::Log;
 use missive_log::event::facts::PayloadFacts;
 use missive_projections::{Artifact, Task, Views};
 use serde::{Serialize, Serializer};
+use std::cell::Cell;
 use std::io::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -26,6 +27,8 @@ pub(in crate::command) struct Reader<'a, L> {
     pub(super) views: &'a Views,
     pub(super) task: &'a Task,
     pub(super) told: Told<'a>,
+    /// An answer with many artifacts is read once for all of them.
+    last: Cell<LastPiece>,
 }
 
 impl<'a, L> Reader<'a, L> {
@@ -40,6 +43,7 @@ impl<'a, L> Reader<'a, L> {
             views,
             task,
             told: Told::of(setting),
+            last: Cell::default(),
         }
     }
 }
@@ -251,7 +255,10 @@ impl<L: Log> Reader<'_, L> {
         artifact: &Artifact,
         visit: impl FnMut(Part<'_>) -> ControlFlow<()>,
     ) -> Result<Gathered, Failure> {
-        let gathered = gather(self.log, self.views, self.task, artifact, visit).await;
+        let mut last = self.last.take();
+        let (log, views) = (self.log, self.views);
+        let gathered = gather_with(&mut last, log, views, self.task, artifact, visit).await;
+        self.last.set(last);
         gathered.map_err(|error| self.told.failure(error))
     }
 }
