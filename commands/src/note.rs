@@ -87,6 +87,18 @@ pub enum Note {
     NotFollowed(String),
     /// A stream ended with an error, and its task is over all the same.
     StreamError(String),
+    /// One of these, about one of several agents.
+    About {
+        /// The agent.
+        alias: Alias,
+        /// What is to be known of it.
+        note: Box<Note>,
+    },
+}
+
+tokio::task_local! {
+    /// The agent that is asked, where several are at once.
+    pub(crate) static ASKED: Alias;
 }
 
 impl fmt::Display for Note {
@@ -159,11 +171,26 @@ impl fmt::Display for Note {
                 "the task cannot be followed, so it is asked for again and again: {why}"
             ),
             Self::StreamError(what) => write!(f, "the stream ended with an error: {what}"),
+            Self::About { alias, note } => write!(f, "{alias}: {note}"),
         }
     }
 }
 
 impl Note {
+    /// The same with the agent that is asked, where several are at once. What is said of contexts is about none.
+    pub(crate) fn about_who_is_asked(self) -> Self {
+        if matches!(self, Self::NewContext(_) | Self::ClosedContext(_)) {
+            return self;
+        }
+        match ASKED.try_with(Clone::clone) {
+            Ok(alias) => Self::About {
+                alias,
+                note: Box::new(self),
+            },
+            Err(_) => self,
+        }
+    }
+
     /// The words about members of groups; nothing for other notes.
     fn of_group(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Self::NotAsked { alias, why } = self {

@@ -250,6 +250,7 @@ impl<L: Log> Missive<L> {
     /// Keeps something that the user should know. What an agent does wrong may go on for hours, and the log has
     /// all of it: of many notes the first are kept.
     pub(crate) fn note(&self, note: Note) {
+        let note = note.about_who_is_asked();
         let mut notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner);
         if notes.len() < NOTES_MAX && !notes.contains(&note) {
             notes.push(note);

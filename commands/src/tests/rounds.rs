@@ -520,3 +520,30 @@ async fn a_task_that_an_answer_named_before_it_broke_is_known() {
         ("accepted", Some("t"))
     );
 }
+
+#[tokio::test]
+async fn what_is_to_be_known_of_a_member_says_of_whom() {
+    let (plain, odd) = (EchoAgent::start(), ScriptedPeer::start());
+    odd.card(&serde_json::json!({}));
+    let answer = r#"{"message":{"contextId":"other","role":"ROLE_AGENT","parts":[{"text":"hi"}]}}"#;
+    let answer = Answer::bytes(200, "application/a2a+json", answer);
+    odd.on("POST", "/rest/message:send", answer);
+    let world = world_of(&[("plain", plain.url()), ("odd", odd.url())]).await;
+    let missive = world.missive();
+
+    missive
+        .bcast(&to_team("echo hi"), &(), &mut patient())
+        .await
+        .unwrap();
+
+    let notes: Vec<String> = missive
+        .take_notes()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert!(!notes.is_empty());
+    assert!(
+        notes.iter().all(|note| note.starts_with("odd: ")),
+        "{notes:?}"
+    );
+}

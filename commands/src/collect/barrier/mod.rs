@@ -31,6 +31,7 @@ use crate::exit::Exit;
 use crate::failure::{CommandError, Failure};
 use crate::groups::present_group;
 use crate::interrupt::Interrupt;
+use crate::note::ASKED;
 use crate::peer::Target;
 use crate::refusal::Refusal;
 use crate::run::Missive;
@@ -360,7 +361,13 @@ impl<L: Log> Missive<L> {
                     return Asked { at, error };
                 }
             };
-            let asked = self.task_wait(&on, command.interval, &mut interrupt).await;
+            let asked = match &on.target {
+                Target::Alias(alias) => {
+                    let waiting = self.task_wait(&on, command.interval, &mut interrupt);
+                    ASKED.scope(alias.clone(), waiting).await
+                }
+                Target::Url(_) => self.task_wait(&on, command.interval, &mut interrupt).await,
+            };
             match asked {
                 Err(error) if error.exit() == Exit::Interrupted => {
                     return Asked { at, error: None };

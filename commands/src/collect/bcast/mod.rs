@@ -26,6 +26,7 @@ use crate::drive::{Course, Done};
 use crate::failure::{CommandError, Failure};
 use crate::groups::present_group;
 use crate::interrupt::Interrupt;
+use crate::note::ASKED;
 use crate::peer::Target;
 use crate::refusal::Refusal;
 use crate::report::stream::StreamEvent;
@@ -227,19 +228,23 @@ impl<L: Log> Missive<L> {
             ..command.send.clone()
         };
         let mut interrupt = wish.interrupt();
-        let came = if command.stream && self.offers_streams(&send.target, &mut interrupt).await {
-            let stream = Stream {
-                send,
-                force: false,
-                cancel_on_interrupt: false,
-            };
-            let mut shown = Shown { seat, watch };
-            let done = self.stream(&stream, &mut shown, &mut interrupt).await;
-            done.map(|done| (done.report.operation_id, done.report.answer))
-        } else {
-            let done = self.send(&send, &mut interrupt).await;
-            done.map(|done| (done.report.operation_id, done.report.answer))
+        let asked = seat.agent().clone();
+        let asking = async {
+            if command.stream && self.offers_streams(&send.target, &mut interrupt).await {
+                let stream = Stream {
+                    send,
+                    force: false,
+                    cancel_on_interrupt: false,
+                };
+                let mut shown = Shown { seat, watch };
+                let done = self.stream(&stream, &mut shown, &mut interrupt).await;
+                done.map(|done| (done.report.operation_id, done.report.answer))
+            } else {
+                let done = self.send(&send, &mut interrupt).await;
+                done.map(|done| (done.report.operation_id, done.report.answer))
+            }
         };
+        let came = ASKED.scope(asked, asking).await;
         let mut end = MemberEnd::of(seat, came);
         if end.error.is_some() {
             // Views that give no answer leave the member as it is.
