@@ -208,7 +208,7 @@ async fn one_deadline_holds_for_all_and_what_had_left_is_in_doubt() {
         ("three", agents[2].url()),
     ];
     let mut world = world_of(&members).await;
-    world.requests.timeout = Some(Duration::from_millis(400));
+    world.requests.timeout = Some(Duration::from_millis(1_500));
 
     let done = world
         .missive()
@@ -435,7 +435,7 @@ async fn one_that_hangs_one_that_is_dead_and_one_that_asks_lose_nothing_of_the_o
         ("fine-too", agents[2].url()),
     ])
     .await;
-    world.requests.timeout = Some(Duration::from_millis(400));
+    world.requests.timeout = Some(Duration::from_millis(1_500));
 
     let done = world
         .missive()
