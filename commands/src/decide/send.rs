@@ -19,10 +19,8 @@ use crate::wire::request::Request;
 /// What a message belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// The context that is sent; with a task alone it is left to the agent.
+    /// The context; with a task alone that of the task, as far as it is known.
     pub(crate) context: Option<ContextId>,
-    /// The context that the message is known to be in.
-    pub(crate) belongs_to: Option<ContextId>,
     /// The task that is continued.
     pub(crate) task: Option<TaskId>,
     /// The group that it goes to a member of.
@@ -64,30 +62,36 @@ pub(crate) fn place(
         task: task.cloned(),
         ..Place::default()
     };
-    if let Some(text) = context {
-        let known = find_context(views, text)?;
-        found.is_new = known.is_none();
-        found.is_closed = known.as_ref().is_some_and(|known| known.closed.is_some());
-        let id = match known {
-            Some(known) => known.context,
-            None if can_be_new(text) => {
-                ContextId::new(text).map_err(|_| no_context(text, Vec::new()))?
-            }
-            None => return Err(no_context(text, nearest_contexts(views, text)?).into()),
-        };
-        if let (Some(task), Some(belongs_to)) = (task, &of_task)
-            && *belongs_to != id
-        {
-            return Err(Refusal::ContextMismatch {
-                task: task.clone(),
-                asked: id,
-                belongs_to: belongs_to.clone(),
-            }
-            .into());
-        }
-        found.context = Some(id);
+    // An answer to a task carries both of its ids (A2A 1.0, section 3.4.3; C072).
+    let of_task_text = of_task.as_ref().map(ContextId::as_str);
+    let Some(text) = context.or(of_task_text) else {
+        return Ok(found);
+    };
+    let known = find_context(views, text)?;
+    found.is_closed = known.as_ref().is_some_and(|known| known.closed.is_some());
+    if of_task_text == Some(text) {
+        found.context = of_task;
+        return Ok(found);
     }
-    found.belongs_to = found.context.clone().or(of_task);
+    found.is_new = known.is_none();
+    let id = match known {
+        Some(known) => known.context,
+        None if can_be_new(text) => {
+            ContextId::new(text).map_err(|_| no_context(text, Vec::new()))?
+        }
+        None => return Err(no_context(text, nearest_contexts(views, text)?).into()),
+    };
+    if let (Some(task), Some(belongs_to)) = (task, of_task)
+        && belongs_to != id
+    {
+        return Err(Refusal::ContextMismatch {
+            task: task.clone(),
+            asked: id,
+            belongs_to,
+        }
+        .into());
+    }
+    found.context = Some(id);
     Ok(found)
 }
 
@@ -125,7 +129,7 @@ impl SendIntent<'_> {
     pub(crate) fn links(&self) -> Links {
         Links {
             agent: self.peer.alias.clone(),
-            context: self.place.belongs_to.clone(),
+            context: self.place.context.clone(),
             task: self.place.task.clone(),
             group: self.place.group.clone(),
         }

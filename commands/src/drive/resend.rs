@@ -16,7 +16,6 @@ use super::outgoing::{Letter, Line, Outgoing};
 use super::retry::{Case, choice};
 use super::stream::Nobody;
 use crate::decide::send::Place;
-use crate::facts;
 use crate::failure::{CommandError, Failure};
 use crate::interrupt::Interrupt;
 use crate::refusal::Refusal;
@@ -50,8 +49,7 @@ impl<L: Log> Missive<L> {
             ..built
         };
         let place = Place {
-            context: facts::context(stored.message.context_id.as_deref()),
-            belongs_to: case.event.links.context.clone(),
+            context: case.event.links.context.clone(),
             task: case.event.links.task.clone(),
             group: case.event.links.group.clone(),
             is_new: false,

@@ -46,9 +46,11 @@ async fn a_task_that_waits_for_input_is_continued_and_one_that_ended_is_not() {
     let mismatched = missive.send(&mismatch, &mut patient()).await.unwrap_err();
 
     assert_eq!(done.exit, Exit::Done);
-    // The agent knows the context of its task, so only the log is told.
-    assert_eq!(done.report.request.context_id, None);
+    // Both ids leave, as A2A asks (section 3.4.3).
     let context = asked.report.answer.context_id.unwrap();
+    assert_eq!(done.report.request.context_id, Some(context.clone()));
+    assert_eq!(agent.messages()[1]["contextId"], context);
+    assert_eq!(agent.messages()[1]["taskId"], task.as_str());
     let intent = &world.events().await[before - 2];
     assert_eq!(
         intent
@@ -89,6 +91,65 @@ async fn a_task_and_a_context_that_do_not_belong_together_are_refused() {
         crate::CommandError::Refused(Refusal::ContextMismatch { .. })
     ));
     assert_eq!(agent.messages().len(), 1);
+}
+
+#[tokio::test]
+async fn who_writes_into_a_context_is_told_of_the_tasks_that_wait_in_it() {
+    let agent = EchoAgent::start();
+    let world = World::new().with_agent(&agent.url()).await;
+    let missive = world.missive();
+    let into = |text: &str, context: Option<String>| Send {
+        context,
+        ..Send::text(py(), text)
+    };
+    let first = missive
+        .send(&into("ask", None), &mut patient())
+        .await
+        .unwrap();
+    let context = first.report.answer.context_id.clone();
+    let notes = |missive: &crate::Missive<_>| -> Vec<String> {
+        missive
+            .take_notes()
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    };
+    assert_eq!(notes(&missive), Vec::<String>::new());
+
+    let second = missive
+        .send(&into("ask", context.clone()), &mut patient())
+        .await
+        .unwrap();
+    let of_one = notes(&missive);
+    missive
+        .send(&into("echo hi", context.clone()), &mut patient())
+        .await
+        .unwrap();
+    let of_two = notes(&missive);
+    let answer = Send {
+        task: Some(TaskId::new(first.report.answer.task_id.as_deref().unwrap()).unwrap()),
+        ..into("blue", context)
+    };
+    missive.send(&answer, &mut patient()).await.unwrap();
+
+    let (first, second) = (
+        first.report.answer.task_id.unwrap(),
+        second.report.answer.task_id.unwrap(),
+    );
+    assert_eq!(
+        of_one,
+        [format!(
+            "task {first} of this context waits for an answer, and this message is none: --task says which it \
+             answers"
+        )]
+    );
+    assert!(
+        of_two[0].starts_with(&format!("tasks {first}, {second} of this context wait")),
+        "{of_two:?}"
+    );
+    assert_eq!(notes(&missive), Vec::<String>::new());
+    // None of them was picked.
+    assert_eq!(agent.messages()[2].get("taskId"), None);
 }
 
 #[tokio::test]

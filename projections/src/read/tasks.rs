@@ -8,6 +8,9 @@ use crate::task::Task;
 use missive_log::event::{Alias, ContextId, Seq, TaskId};
 use std::ops::ControlFlow;
 
+/// At how many tasks of a context is looked for those that wait: a context has few, and a note is no search.
+const WAITING_LOOK_MAX: usize = 256;
+
 /// Where a task is.
 #[derive(Clone, Debug)]
 pub struct TaskPlace {
@@ -130,6 +133,34 @@ impl Views {
         }
         tasks.sort_by_key(|task| task.first);
         Ok(tasks)
+    }
+
+    /// The tasks of a context that wait for somebody, of this agent or of bare URLs; of a context with hundreds
+    /// of tasks some are not looked at.
+    pub fn waiting_in(
+        &self,
+        context: &ContextId,
+        agent: Option<&Alias>,
+    ) -> Result<Vec<Task>, ViewsError> {
+        let identities = self.identities(agent)?;
+        let prefix = key_of(&[context.as_str().as_bytes()], &[]);
+        let (mut waiting, mut seen) = (Vec::new(), 0);
+        let range = KeyRange::prefix(&prefix);
+        self.each(Table::ContextTasks, range, &mut |key, _| {
+            let key = key.get(prefix.len()..).unwrap_or_default();
+            let task = self.fetch::<Task>(Table::Tasks, key)?;
+            let waits =
+                |task: &Task| task.state.is_interrupted() && identities.contains(&task.identity);
+            waiting.extend(task.filter(waits));
+            seen += 1;
+            Ok(if seen < WAITING_LOOK_MAX {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            })
+        })?;
+        waiting.sort_unstable_by_key(|task| task.first);
+        Ok(waiting)
     }
 
     /// What stands for an agent in the keys of its tasks: its registration, and, since what it did before it
