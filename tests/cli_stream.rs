@@ -70,8 +70,8 @@ fn people_see_the_text_as_it_comes_and_a_line_per_change_of_the_task() {
     ------- stderr -------
     submitted
     working
+    note: the stream broke while the task went on, and was resumed: the answer of 127.0.0.1:[PORT] broke off
     completed
-    note: the stream broke while the task went on, and was resumed
     task task-28 of py completed: 9 updates, 1 resumption
     ");
 }
@@ -198,6 +198,40 @@ fn an_interruption_detaches_with_130_or_cancels_the_task() {
 }
 
 #[test]
+fn a_second_interruption_does_not_wait_for_the_cancellation_and_the_task_was_named() {
+    let task = r#"{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_WORKING"}}}"#;
+    let peer = ScriptedPeer::start();
+    peer.card(&json!({"capabilities": {"streaming": true}}));
+    let steps = [Step::from(task), Step::from(Piece::Never)];
+    peer.on_stream(&Answer::a2a_stream(steps));
+    peer.on_cancel("t", &Answer::a2a("").then(Piece::Never));
+    let world = world_with(&peer.url());
+    let mut command = world.command(["stream", "py", "hi", "--cancel-on-interrupt"]);
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("missive starts");
+    let process = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let process = process.expect("a process");
+    let stderr = std::io::BufReader::new(child.stderr.take().expect("a pipe"));
+    let mut told = Vec::new();
+    for line in std::io::BufRead::lines(stderr) {
+        let line = line.expect("a line");
+        if line == "working" || line.contains("is asked to stop") {
+            kill_process(process, Signal::INT).expect("a signal");
+        }
+        told.push(line);
+    }
+
+    let ended = child.wait().expect("missive ends");
+
+    assert_eq!(ended.code(), Some(130), "{told:?}");
+    let named = "note: task t is asked to stop; a second interruption ends this command at once";
+    assert!(told.iter().any(|line| line == named), "{told:?}");
+}
+
+#[test]
 fn a_reader_that_goes_away_ends_a_stream_quietly_and_the_log_says_that_it_was_left() {
     let peer = ScriptedPeer::start();
     peer.card(&json!({"capabilities": {"streaming": true}}));
@@ -268,9 +302,15 @@ fn an_agent_without_streams_is_asked_and_a_lost_stream_says_how_to_follow_its_ta
     exit 86
     ------- stderr -------
     working
-    missive: the stream ended while the task was working: the agent answered HTTP 404: not found
+    missive: the stream ended while the task was working: the answer of 127.0.0.1:[PORT] broke off; then the agent answered HTTP 404: not found
     hint: the task goes on at the agent: `missive task subscribe t` follows it, `missive task wait t` waits for its end, and `missive task cancel t` cancels it
     ");
+    let json = world.missive(["stream", "py", "hi", "--config", "missive.toml", "--json"]);
+    let data = &json.error()["data"];
+    assert_eq!(
+        (&data["task_id"], &data["context_id"], &data["state"]),
+        (&json!("t"), &json!("c"), &json!("working"))
+    );
 }
 
 #[test]
@@ -308,8 +348,8 @@ fn what_a_stream_tells_of_another_task_names_that_task() {
     ------- stderr -------
     working
     task o [2J: failed
-    completed
     note: the agent breaks A2A: task_mismatch: an update of another task than the stream's
+    completed
     task t of py completed: 4 updates
     ");
 }

@@ -2,7 +2,7 @@
 //!
 //! What a peer said is in here only as an excerpt and without the secrets of this process.
 
-use missive_log::event::{OperationId, TaskId};
+use missive_log::event::{ContextId, OperationId, TaskId};
 use missive_log::{AppendError, ReadError};
 use missive_projections::ViewsError;
 
@@ -169,6 +169,8 @@ pub enum Failure {
         operation: OperationId,
         /// The task.
         task: Option<TaskId>,
+        /// Its context.
+        context: Option<ContextId>,
         /// Its last known state.
         state: &'static str,
         /// What ended the stream, or the attempts to go on with it.
@@ -317,6 +319,45 @@ impl CommandError {
             Self::Failed(failure) => failure.operation(),
         }
     }
+
+    /// The task that goes on at the peer, if it is known (C142).
+    pub fn left_task(&self) -> Option<LeftTask<'_>> {
+        if let Self::Failed(Failure::StreamLost {
+            task: Some(task),
+            context,
+            state,
+            ..
+        }) = self
+        {
+            return Some(LeftTask {
+                task,
+                context: context.as_ref(),
+                state: Some(state),
+            });
+        }
+        if let Self::Failed(Failure::Interrupted {
+            task: Some(task), ..
+        }) = self
+        {
+            return Some(LeftTask {
+                task,
+                context: None,
+                state: None,
+            });
+        }
+        None
+    }
+}
+
+/// A task that goes on although its command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeftTask<'a> {
+    /// Its id.
+    pub task: &'a TaskId,
+    /// Its context, where it is known.
+    pub context: Option<&'a ContextId>,
+    /// Its last known state.
+    pub state: Option<&'static str>,
 }
 
 macro_rules! through_failure {

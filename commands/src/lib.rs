@@ -43,7 +43,7 @@ pub use drive::stored::card_defects;
 pub use drive::stream::{Nobody, Show, Stream, Subscribe};
 pub use drive::task::{OnTask, TaskListing};
 pub use exit::{Exit, outcome_code};
-pub use failure::{CommandError, Failure};
+pub use failure::{CommandError, Failure, LeftTask};
 pub use interrupt::Interrupt;
 pub use note::Note;
 pub use peer::Target;

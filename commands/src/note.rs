@@ -4,13 +4,15 @@
 
 use std::fmt;
 
-use missive_log::event::{Alias, ContextId};
+use missive_log::event::{Alias, ContextId, TaskId};
 
 /// Something worth a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
     /// The context was not known and begins with this message.
     NewContext(ContextId),
+    /// Tasks of the context wait for an answer, and the message is none, since it names no task.
+    Waiting(Vec<TaskId>),
     /// The context was closed here; agents know nothing of that.
     ClosedContext(ContextId),
     /// The card was found elsewhere than it should be.
@@ -58,8 +60,10 @@ pub enum Note {
     NoSubscription,
     /// One whole answer came where a stream was asked for.
     NotStreamed,
-    /// A stream broke while its task went on, and the task was subscribed to.
-    Resumed,
+    /// A stream broke, by this, while its task went on, and the task was subscribed to.
+    Resumed(String),
+    /// The user interrupted, and the task is asked to stop.
+    Canceling(TaskId),
     /// The peer tells another state of a task that has ended.
     OtherEnd {
         /// What it tells.
@@ -158,14 +162,12 @@ impl fmt::Display for Note {
                 f.write_str("the agent's card offers no streams, so the task is asked for")
             }
             Self::NotStreamed => f.write_str("the agent answered without a stream"),
-            Self::Resumed => {
-                f.write_str("the stream broke while the task went on, and was resumed")
-            }
             Self::OtherEnd { told, end } => write!(
                 f,
                 "the agent now says that the task is {told}; it is {end} since its first end, which counts"
             ),
             Self::NotAsked { .. } | Self::NextTried { .. } => self.of_group(f),
+            Self::Waiting(_) | Self::Resumed(_) | Self::Canceling(_) => self.of_task(f),
             Self::NotFollowed(why) => write!(
                 f,
                 "the task cannot be followed, so it is asked for again and again: {why}"
@@ -174,6 +176,34 @@ impl fmt::Display for Note {
             Self::About { alias, note } => write!(f, "{alias}: {note}"),
         }
     }
+}
+
+/// How many waiting tasks are named.
+const NAMED_MAX: usize = 3;
+
+fn waiting(tasks: &[TaskId], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let named: Vec<String> = tasks
+        .iter()
+        .take(NAMED_MAX)
+        .map(ToString::to_string)
+        .collect();
+    let more = tasks.len().saturating_sub(NAMED_MAX);
+    let beyond = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    let (noun, verb) = if tasks.len() == 1 {
+        ("task", "waits")
+    } else {
+        ("tasks", "wait")
+    };
+    write!(
+        f,
+        "{noun} {}{beyond} of this context {verb} for an answer, and this message is none: --task says \
+         which it answers",
+        named.join(", ")
+    )
 }
 
 impl Note {
@@ -189,6 +219,26 @@ impl Note {
             },
             Err(_) => self,
         }
+    }
+
+    /// The words about tasks that go on; nothing for other notes.
+    fn of_task(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::Waiting(tasks) = self {
+            return waiting(tasks, f);
+        }
+        if let Self::Resumed(why) = self {
+            return write!(
+                f,
+                "the stream broke while the task went on, and was resumed: {why}"
+            );
+        }
+        if let Self::Canceling(task) = self {
+            return write!(
+                f,
+                "task {task} is asked to stop; a second interruption ends this command at once"
+            );
+        }
+        Ok(())
     }
 
     /// The words about members of groups; nothing for other notes.

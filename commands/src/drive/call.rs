@@ -127,6 +127,14 @@ impl<L: Log> Missive<L> {
             .into());
         };
         match meaning {
+            Ok(reading) if is_of_another(&call.operation, &reading) => Err(Failure::Broken {
+                operation,
+                error: Fault::Broken {
+                    why: "it is about another task",
+                    json: None,
+                },
+            }
+            .into()),
             Ok(reading) => {
                 self.note_violations(&reading);
                 Ok(reading)
@@ -159,6 +167,20 @@ impl<L: Log> Missive<L> {
             },
         }
     }
+}
+
+/// Whether a question about one task was answered with another one (C149).
+fn is_of_another(operation: &Operation, reading: &Reading) -> bool {
+    let of_one = matches!(
+        operation,
+        Operation::GetTask { .. } | Operation::CancelTask { .. }
+    );
+    of_one
+        && reading
+            .odd
+            .as_slice()
+            .iter()
+            .any(|odd| odd.code == "task_mismatch")
 }
 
 /// Whether the media type of a request was refused, before anybody looked at what it asks.

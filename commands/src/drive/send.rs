@@ -169,6 +169,7 @@ impl<L: Log> Missive<L> {
         interrupt: &mut Interrupt,
     ) -> Result<Done<SendReport>, CommandError> {
         let letter = self.letter(command)?;
+        self.note_waiting(&letter)?;
         let mut course = Course::new(self.ids().operation());
         let only = command.binding;
         let chosen = self
@@ -310,6 +311,24 @@ impl<L: Log> Missive<L> {
             Ok(answered) => Ok((second.line, answered)),
             Err(unanswered) => Err(unanswered.error),
         }
+    }
+
+    /// A message into a context begins something new there, whatever waits in it: no task is picked (C072).
+    pub(crate) fn note_waiting(&self, letter: &Letter) -> Result<(), CommandError> {
+        let Some(context) = letter.place.context.as_ref() else {
+            return Ok(());
+        };
+        if letter.place.task.is_some() || letter.place.is_new {
+            return Ok(());
+        }
+        let waiting = self
+            .views()
+            .waiting_in(context, letter.peer.alias.as_ref())?;
+        if !waiting.is_empty() {
+            let tasks = waiting.into_iter().map(|task| task.task).collect();
+            self.note(Note::Waiting(tasks));
+        }
+        Ok(())
     }
 
     fn note_new(&self, place: &Place, line: &Line) {

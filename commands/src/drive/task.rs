@@ -93,7 +93,6 @@ impl<L: Log> Missive<L> {
         let reading = self
             .inquire(&mut ground, operation, self.links(on)?, interrupt)
             .await?;
-        let reading = about(&ground, reading)?;
         let (task, _) = self
             .task_seen(on, &ground, &reading, history_length)
             .await?;
@@ -131,7 +130,6 @@ impl<L: Log> Missive<L> {
             }
             asked => asked?,
         };
-        let reading = about(&ground, reading)?;
         let (mut report, _) = self.task_seen(on, &ground, &reading, None).await?;
         if let Reply::Task(task) = &reading.reply {
             seen(&mut report.task, task, &reading.raw);
@@ -164,7 +162,6 @@ impl<L: Log> Missive<L> {
         let pauses = interval.map_or_else(Pauses::default, Pauses::of);
         let mut ground = self.ground(&on.target, interrupt).await?;
         let first = self.first_look(on, &mut ground, pauses, interrupt).await?;
-        let first = about(&ground, first)?;
         let follow = ground.streams && interval.is_none() && goes_on(&first);
         let links = self.links(on)?;
         let Ground {
@@ -485,15 +482,6 @@ fn unusable(ground: &Ground, why: &'static str) -> CommandError {
     let operation = ground.course.operation.clone();
     let error = Fault::Broken { why, json: None };
     Failure::Broken { operation, error }.into()
-}
-
-/// The answer, if it is about the task that was asked for.
-fn about(ground: &Ground, reading: Reading) -> Result<Reading, CommandError> {
-    let odd = reading.odd.as_slice();
-    if odd.iter().any(|one| one.code == "task_mismatch") {
-        return Err(unusable(ground, "it is about another task"));
-    }
-    Ok(reading)
 }
 
 /// Whether a listed task is one that was asked for: some agents ignore filters.

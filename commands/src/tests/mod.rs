@@ -23,6 +23,7 @@ mod send;
 mod signatures;
 mod streams;
 mod streams_broken;
+mod streams_other;
 mod tasks;
 mod turns;
 

@@ -241,7 +241,7 @@ async fn a_stream_that_breaks_while_its_task_goes_on_is_resumed_or_its_task_aske
     only takes GET: 0 terminal completed "" | requested task artifact_update closed(broken: answer_cut) subscription(1) closed(error: http_status) subscription(1 by get) task status_update closed(terminal)
     cannot be subscribed to: 0 polled completed "all of it" | requested task artifact_update closed(broken: answer_cut) subscription(1) closed(error: http_status) subscription(1 by get) closed(error: http_status) call.requested call.responded task.updated
     breaks for ever: 0 polled completed "all of it" | requested task artifact_update closed(broken: answer_cut) subscription(1) closed(broken: connection_lost) subscription(2) closed(broken: connection_lost) call.requested call.responded task.updated
-    is gone: 86 stream_lost the stream ended while the task was working: the connection to <peer> ended before an answer began | requested task artifact_update closed(broken: answer_cut) call.requested call.failed
+    is gone: 86 stream_lost the stream ended while the task was working: the answer of <peer> broke off; then the connection to <peer> ended before an answer began | requested task artifact_update closed(broken: answer_cut) call.requested call.failed
     "#);
 }
 

@@ -6,9 +6,9 @@ use crate::failure::Failure;
 use crate::render::escape::Escaper;
 use crate::render::progress::Progress;
 use crate::render::{Kind, Mode, Output, Page, Report};
-use missive_commands::Show;
 use missive_commands::report::stream::{StreamEvent, StreamReport};
 use missive_commands::wire::text::excerpt;
+use missive_commands::{Note, Show};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -277,6 +277,15 @@ impl Show for Live<'_> {
             Mode::Human if self.output.style().quiet => {}
             Mode::Human => self.for_people(&event).await,
         }
+    }
+
+    fn wants_notes(&self) -> bool {
+        self.output.style().mode == Mode::Human
+    }
+
+    async fn tell(&mut self, note: Note) {
+        drop(self.progress.take());
+        self.say(&format!("note: {note}")).await;
     }
 }
 

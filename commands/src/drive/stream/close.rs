@@ -41,7 +41,9 @@ impl Known {
                 StreamEnd::EndedEarly,
                 in_doubt.then_some(Why::ProtocolViolation),
             ),
-            Ended::Useless(_) => plain(StreamEnd::Error, Some(Why::ProtocolViolation)),
+            Ended::Useless(_) | Ended::Foreign => {
+                plain(StreamEnd::Error, Some(Why::ProtocolViolation))
+            }
             Ended::Broken(error) | Ended::OutOfTime(error) => Self {
                 words: Some(error.to_string()),
                 ..plain(StreamEnd::Broken, Some(facts::call_failure(error.kind)))
@@ -84,7 +86,11 @@ impl<L: Log> Missive<L> {
             | Ended::OutOfTime(_)
             | Ended::TooLarge(_)
             | Ended::Detached => said_nothing,
-            Ended::Useless(_) | Ended::Over(_) | Ended::Error(_) | Ended::Answer => false,
+            Ended::Useless(_)
+            | Ended::Foreign
+            | Ended::Over(_)
+            | Ended::Error(_)
+            | Ended::Answer => false,
         };
         let known = Known::of(ended, in_doubt);
         tracing::info!(

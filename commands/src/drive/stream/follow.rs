@@ -72,6 +72,8 @@ struct Item {
     frame: Option<Vec<u8>>,
     words: Option<String>,
     shown: Option<StreamEvent>,
+    /// What is to be known of it, once it is durable.
+    notes: Vec<Note>,
 }
 
 impl Item {
@@ -140,7 +142,7 @@ impl<L: Log> Missive<L> {
                     writing = None;
                     let (course, first, items) = written?;
                     flow.course = course;
-                    show(sink, first, items).await;
+                    self.show(sink, first, items).await;
                 }
                 next = incoming.next(), if listens => {
                     let item = match next {
@@ -162,9 +164,26 @@ impl<L: Log> Missive<L> {
                         queue.push(item);
                         over = flow.over().map(|end| (end, until(end, over)));
                     }
+                    if channel.subscription && flow.picture.is_foreign() {
+                        ended.get_or_insert(Ended::Foreign);
+                    }
                 }
                 end = lingered(lingers), if lingers.is_some() => ended = Some(Ended::Over(end)),
             }
+        }
+    }
+
+    /// Shows what is durable now, each update with what is to be known of it.
+    async fn show(&self, sink: &mut impl Show, first: Seq, items: Vec<Item>) {
+        for (place, item) in (first.0..).zip(items) {
+            if let Some(mut shown) = item.shown {
+                shown.sequence = place;
+                sink.show(shown).await;
+            }
+            for note in item.notes {
+                self.note(note);
+            }
+            self.tell_notes(sink).await;
         }
     }
 
@@ -231,14 +250,8 @@ impl<L: Log> Missive<L> {
             }
             Meaning::Malformed(why) => {
                 let (told, wrong) = (why.to_string(), facts::malformed(&why));
-                self.note_malformed(flow, &told);
-                Read::Item(Box::new(malformed(
-                    flow,
-                    channel,
-                    wrong,
-                    told,
-                    Some(frame.into_raw()),
-                )))
+                let raw = Some(frame.into_raw());
+                Read::Item(Box::new(self.malformed(flow, channel, wrong, told, raw)))
             }
         }
     }
@@ -290,10 +303,20 @@ impl<L: Log> Missive<L> {
         }
     }
 
-    fn note_malformed(&self, flow: &Flow<'_>, why: &str) {
-        if flow.picture.malformed < NOTES_MAX as u64 {
-            self.note(Note::Malformed(self.redactor().clean(why)));
-        }
+    /// Something that should be an update and is none, with a word about it.
+    fn malformed(
+        &self,
+        flow: &mut Flow<'_>,
+        channel: &mut Channel,
+        wrong: Wrong,
+        words: String,
+        frame: Option<Vec<u8>>,
+    ) -> Item {
+        let note = (flow.picture.malformed < NOTES_MAX as u64)
+            .then(|| Note::Malformed(self.redactor().clean(&words)));
+        let mut item = malformed(flow, channel, wrong, words, frame);
+        item.notes.extend(note);
+        item
     }
 
     /// An update as it is written and shown.
@@ -309,9 +332,8 @@ impl<L: Log> Missive<L> {
         let task = told.and_then(|id| TaskId::new(&id).ok());
         if task.is_none() && !matches!(update.kind, UpdateKind::Message(_)) {
             let why = "the update does not say which task it is about".to_owned();
-            self.note_malformed(flow, &why);
             let raw = Some(frame.into_raw());
-            return malformed(flow, channel, Wrong::MissingField, why, raw);
+            return self.malformed(flow, channel, Wrong::MissingField, why, raw);
         }
         let mut shown = flow.picture.take(&mut update);
         if std::mem::take(&mut flow.begins_here) {
@@ -320,14 +342,15 @@ impl<L: Log> Missive<L> {
             flow.begun_in = None;
         }
         channel.updates += 1;
+        let mut notes = Vec::new();
         for violation in update.odd.as_slice() {
-            let again = violation.code == "context_mismatch"
-                && std::mem::replace(&mut flow.noted_context, true);
+            // An answer in another place says so with every update.
+            let repeats = matches!(violation.code, "context_mismatch" | "task_mismatch");
+            let again = repeats && !flow.noted_once.insert(violation.code);
             if flow.noted < NOTES_MAX && !again {
                 flow.noted += 1;
-                self.note(Note::Violation(
-                    self.redactor().clean(&violation.to_string()),
-                ));
+                let text = self.redactor().clean(&violation.to_string());
+                notes.push(Note::Violation(text));
             }
         }
         let context = facts::context(update.context_id());
@@ -342,7 +365,7 @@ impl<L: Log> Missive<L> {
             channel.updates -= 1;
             let why = "the update has no id that can be kept".to_owned();
             let raw = Some(frame.into_raw());
-            return malformed(flow, channel, Wrong::MissingField, why, raw);
+            return self.malformed(flow, channel, Wrong::MissingField, why, raw);
         };
         let data = frame
             .data()
@@ -360,6 +383,7 @@ impl<L: Log> Missive<L> {
             frame: beside.then(|| frame.into_raw()),
             words: None,
             shown: Some(shown),
+            notes,
         }
     }
 }
@@ -447,6 +471,7 @@ fn malformed(
         frame,
         words: Some(words),
         shown: None,
+        notes: Vec::new(),
     }
 }
 
@@ -512,15 +537,5 @@ async fn written(
     match writing {
         Some(writing) => writing.await,
         None => std::future::pending().await,
-    }
-}
-
-/// Shows what is durable now.
-async fn show(sink: &mut impl Show, first: Seq, items: Vec<Item>) {
-    for (place, item) in (first.0..).zip(items) {
-        if let Some(mut shown) = item.shown {
-            shown.sequence = place;
-            sink.show(shown).await;
-        }
     }
 }

@@ -45,6 +45,7 @@ impl<L: Log> Missive<L> {
                     }
                 };
                 self.note(Note::NotStreamed);
+                self.tell_notes(sink).await;
                 return self.whole(flow, channel, &reading, &head, sink).await;
             }
             Begun::Refused(..) | Begun::Interrupted(_) => {
@@ -78,6 +79,7 @@ impl<L: Log> Missive<L> {
             | Ended::Useless(_)
             | Ended::Broken(_)
             | Ended::OutOfTime(_)
+            | Ended::Foreign
             | Ended::TooLarge(_)
             | Ended::Error(_)
             | Ended::Answer
@@ -87,17 +89,14 @@ impl<L: Log> Missive<L> {
         if in_doubt {
             return Err(doubt(flow, ended).into());
         }
-        if let Ended::Useless(_) = ended {
-            return Err(Failure::Broken {
-                operation: flow.course.operation.clone(),
-                error: Fault::Broken {
-                    why: "nothing in its stream is an update",
-                    json: None,
-                },
-            }
-            .into());
+        let Some(why) = useless(&ended) else {
+            return Ok(ended);
+        };
+        Err(Failure::Broken {
+            operation: flow.course.operation.clone(),
+            error: Fault::Broken { why, json: None },
         }
-        Ok(ended)
+        .into())
     }
 
     /// Takes in one whole answer where a stream was expected.
@@ -166,6 +165,22 @@ impl<L: Log> Missive<L> {
     }
 }
 
+/// Why a stream is an answer that cannot be used, if it is one.
+fn useless(ended: &Ended) -> Option<&'static str> {
+    match ended {
+        Ended::Useless(_) => Some("nothing in its stream is an update"),
+        Ended::Foreign => Some("its stream is about another task"),
+        Ended::Over(_)
+        | Ended::Early(_)
+        | Ended::Broken(_)
+        | Ended::OutOfTime(_)
+        | Ended::TooLarge(_)
+        | Ended::Error(_)
+        | Ended::Answer
+        | Ended::Detached => None,
+    }
+}
+
 /// A message of which nobody knows whether it arrived.
 fn doubt(flow: &Flow<'_>, ended: Ended) -> Failure {
     let operation = flow.course.operation.clone();
@@ -180,12 +195,15 @@ fn doubt(flow: &Flow<'_>, ended: Ended) -> Failure {
             operation,
             error: CallError::event_too_large(words),
         },
-        Ended::Early(_) | Ended::Useless(_) | Ended::Over(_) | Ended::Error(_) | Ended::Answer => {
-            Failure::InDoubt {
-                operation,
-                error: CallError::ended_empty(),
-            }
-        }
+        Ended::Early(_)
+        | Ended::Useless(_)
+        | Ended::Foreign
+        | Ended::Over(_)
+        | Ended::Error(_)
+        | Ended::Answer => Failure::InDoubt {
+            operation,
+            error: CallError::ended_empty(),
+        },
     }
 }
 

@@ -11,6 +11,7 @@ mod intake;
 mod picture;
 mod resume;
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::time::Duration;
 
@@ -75,6 +76,16 @@ pub struct Subscribe {
 pub trait Show {
     /// Shows one update. As long as it takes, no further one is read.
     fn show(&mut self, event: StreamEvent) -> impl Future<Output = ()>;
+
+    /// Whether notes are told between the updates. Else they are kept for the end of the command.
+    fn wants_notes(&self) -> bool {
+        false
+    }
+
+    /// Tells what the user should know now.
+    fn tell(&mut self, _: Note) -> impl Future<Output = ()> {
+        std::future::ready(())
+    }
 }
 
 impl Show for Vec<StreamEvent> {
@@ -109,8 +120,10 @@ pub(crate) struct Flow<'a> {
     pause_asked: Option<Duration>,
     resumes: u32,
     noted: usize,
-    /// Whether the user was told that the answer is in another context.
-    noted_context: bool,
+    /// Which of the violations that every update repeats were told to the user.
+    noted_once: BTreeSet<&'static str>,
+    /// What broke the last stream, until another one brings it up again.
+    broke: Option<String>,
     end: &'static str,
 }
 
@@ -128,7 +141,8 @@ impl<'a> Flow<'a> {
             pause_asked: None,
             resumes: 0,
             noted: 0,
-            noted_context: false,
+            noted_once: BTreeSet::new(),
+            broke: None,
             end: "",
         }
     }
@@ -174,6 +188,8 @@ pub(crate) enum Ended {
     Broken(CallError),
     /// The user's time ran out.
     OutOfTime(CallError),
+    /// The peer follows another task than the one that was asked for.
+    Foreign,
     /// An event is larger than this configuration allows; in words.
     TooLarge(String),
     /// The peer reported an error.
@@ -208,6 +224,7 @@ impl<L: Log> Missive<L> {
         interrupt: &mut Interrupt,
     ) -> Result<Done<StreamReport>, CommandError> {
         let letter = self.letter(&command.send)?;
+        self.note_waiting(&letter)?;
         let mut course = Course::new(self.ids().operation());
         let only = command.send.binding;
         let chosen = self
@@ -233,7 +250,7 @@ impl<L: Log> Missive<L> {
             .carry(&mut flow, channel, begun, sink, interrupt)
             .await?;
         let canceled = if command.cancel_on_interrupt && exit == Exit::Interrupted {
-            self.cancel_now(&mut flow).await
+            self.cancel_now(&mut flow, sink).await
         } else {
             None
         };
@@ -313,18 +330,12 @@ impl<L: Log> Missive<L> {
     pub(crate) fn flow_of<'a>(course: Course, letter: &'a Letter, line: &'a Line) -> Flow<'a> {
         let links = Links {
             agent: letter.peer.alias.clone(),
-            context: letter.place.belongs_to.clone(),
+            context: letter.place.context.clone(),
             task: letter.place.task.clone(),
             group: letter.place.group.clone(),
         };
-        let context = letter.place.belongs_to.as_ref().map(ContextId::as_str);
-        Flow::new(
-            course,
-            &letter.peer,
-            line,
-            links,
-            Picture::asked_in(context),
-        )
+        let picture = Picture::asked_in(&letter.place);
+        Flow::new(course, &letter.peer, line, links, picture)
     }
 
     /// One attempt at a message: its intent, and how the answer begins. What never began is concluded.
@@ -447,7 +458,7 @@ impl<L: Log> Missive<L> {
         flow.end = "polled";
         flow.picture.answered(&reading);
         let canceled = if command.cancel_on_interrupt && exit == Exit::Interrupted {
-            self.cancel_now(&mut flow).await
+            self.cancel_now(&mut flow, sink).await
         } else {
             None
         };

@@ -6,6 +6,7 @@
 
 use missive_log::event::facts::TaskState as State;
 
+use crate::decide::send::Place;
 use crate::facts;
 use crate::report::send::AnswerReport;
 use crate::report::stream::StreamEvent;
@@ -29,6 +30,12 @@ pub(crate) struct Picture {
     messages: Vec<String>,
     /// The context that was asked for.
     asked_in: Option<String>,
+    /// The task that the message was for.
+    asked_of: Option<String>,
+    /// Whether a snapshot of another task came.
+    foreign: bool,
+    /// Whether anything came that belongs to its task.
+    own: bool,
     /// What was told of its state after its end, if that is another one.
     told_after: Option<String>,
     /// The context, if only messages named one.
@@ -60,12 +67,18 @@ impl Picture {
         }
     }
 
-    /// Of whatever answers a message to this context.
-    pub(crate) fn asked_in(context: Option<&str>) -> Self {
+    /// Of whatever answers a message to this place.
+    pub(crate) fn asked_in(place: &Place) -> Self {
         Self {
-            asked_in: context.map(str::to_owned),
+            asked_in: place.context.as_ref().map(ToString::to_string),
+            asked_of: place.task.as_ref().map(ToString::to_string),
             ..Self::default()
         }
+    }
+
+    /// Whether all that came is about a task that nobody asked for (C149).
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.foreign && !self.own
     }
 
     /// Takes over how the task ended as far as the log knows: the first end counts.
@@ -117,7 +130,10 @@ impl Picture {
         self.updates += 1;
         let foreign = self.judge(update);
         let event = event_of(update, self.task_id());
-        if !foreign {
+        if foreign {
+            self.foreign |= matches!(update.kind, UpdateKind::Task(_));
+        } else {
+            self.own = true;
             self.merge(&update.kind);
         }
         match &update.kind {
@@ -135,6 +151,7 @@ impl Picture {
     /// Takes the answer to a question about the task, which replaces what was known.
     pub(crate) fn replace(&mut self, reading: &Reading) {
         if let Reply::Task(task) = &reading.reply {
+            self.own = true;
             self.snapshot(task.clone());
             self.raw = Some(reading.raw.clone());
             self.odd.extend(reading.odd.clone());
@@ -210,12 +227,12 @@ impl Picture {
             let what = "the answer is in another context than the request";
             update.odd.note("context_mismatch", what);
         }
-        let foreign = match (known, update.task_id()) {
-            (Some(known), Some(told)) => known != told,
-            (Some(_) | None, None) | (None, Some(_)) => false,
-        };
+        let foreign = differs(known, update.task_id());
         if foreign {
             let what = "an update of another task than the stream's";
+            update.odd.note("task_mismatch", what);
+        } else if differs(self.asked_of.as_deref(), update.task_id()) {
+            let what = "the answer is about another task than the message";
             update.odd.note("task_mismatch", what);
         }
         foreign

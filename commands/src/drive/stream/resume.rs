@@ -96,7 +96,11 @@ impl<L: Log> Missive<L> {
                 Ended::Error(error) => {
                     return self.after_error(flow, *error, sink, interrupt).await;
                 }
-                Ended::Early(_) | Ended::Useless(_) | Ended::Broken(_) | Ended::Answer => {}
+                broken @ (Ended::Early(_)
+                | Ended::Useless(_)
+                | Ended::Foreign
+                | Ended::Broken(_)
+                | Ended::Answer) => flow.broke = broken_by(&broken),
             }
             match self.resume(flow, sink, interrupt).await? {
                 Subscribed::Ended(next) => ended = next,
@@ -135,11 +139,10 @@ impl<L: Log> Missive<L> {
                         self.note(Note::NotFollowed(failure.to_string()));
                     }
                 }
-                Subscribed::Ended(ended) => {
-                    self.note(Note::Resumed);
-                    return Ok(Subscribed::Ended(ended));
-                }
-                other @ (Subscribed::Nothing | Subscribed::Cannot | Subscribed::Interrupted) => {
+                other @ (Subscribed::Ended(_)
+                | Subscribed::Nothing
+                | Subscribed::Cannot
+                | Subscribed::Interrupted) => {
                     return Ok(other);
                 }
             }
@@ -236,6 +239,10 @@ impl<L: Log> Missive<L> {
             begun @ (Begun::Stream(_) | Begun::Answer(..)) => {
                 if resume == 0 {
                     flow.begins_here = true;
+                }
+                if let Some(why) = flow.broke.take() {
+                    self.note(Note::Resumed(why));
+                    self.tell_notes(sink).await;
                 }
                 let ended = self.take_in(flow, channel, begun, sink, interrupt).await?;
                 Ok(Subscribed::Ended(ended))
@@ -370,14 +377,30 @@ impl<L: Log> Missive<L> {
         self.call(&mut flow.course, call, interrupt).await
     }
 
+    /// Tells whoever watches what is to be known so far, if it is told between the updates.
+    pub(super) async fn tell_notes(&self, sink: &mut impl Show) {
+        if sink.wants_notes() {
+            for note in self.take_notes() {
+                sink.tell(note).await;
+            }
+        }
+    }
+
     async fn show_answer(&self, flow: &Flow<'_>, reading: &Reading, sink: &mut impl Show) {
         sink.show(event_of_answer(reading, flow.course.newest.0))
             .await;
     }
 
-    /// Cancels the task, whatever the user does meanwhile; a second interruption ends the process.
-    pub(super) async fn cancel_now(&self, flow: &mut Flow<'_>) -> Option<String> {
+    /// Cancels the task, whatever the user does meanwhile; a second interruption ends the process, so the task
+    /// is named before (C079).
+    pub(super) async fn cancel_now(
+        &self,
+        flow: &mut Flow<'_>,
+        sink: &mut impl Show,
+    ) -> Option<String> {
         let task = flow.task()?;
+        self.note(Note::Canceling(task.clone()));
+        self.tell_notes(sink).await;
         let call = Call {
             agent: flow.peer.alias.as_ref(),
             line: flow.line,
@@ -405,14 +428,32 @@ impl<L: Log> Missive<L> {
 /// The end of a command whose task goes on, and nobody can say how.
 fn lost(flow: &Flow<'_>, why: String, exit: Exit) -> CommandError {
     let state = flow.picture.state().map_or("unknown", State::as_str);
+    let links = links_of(flow);
     Failure::StreamLost {
         operation: flow.course.operation.clone(),
-        task: flow.task(),
+        task: links.task,
+        context: links.context,
         state,
-        why,
+        why: match &flow.broke {
+            Some(cause) => format!("{cause}; then {why}"),
+            None => why,
+        },
         exit,
     }
     .into()
+}
+
+/// What a stream was broken by, in words; nothing of one that was none (C060: which timer, if it was one).
+fn broken_by(ended: &Ended) -> Option<String> {
+    match ended {
+        Ended::Broken(error) | Ended::OutOfTime(error) => Some(error.to_string()),
+        Ended::Early(_) => Some("the agent ended it".to_owned()),
+        Ended::Useless(_) => Some("nothing in it is an update".to_owned()),
+        Ended::Foreign => Some("it is about another task".to_owned()),
+        Ended::TooLarge(words) => Some(words.clone()),
+        Ended::Error(error) => Some(error.to_string()),
+        Ended::Over(_) | Ended::Answer | Ended::Detached => None,
+    }
 }
 
 /// What an error says of a subscription; `None` if it may pass.
