@@ -11,7 +11,8 @@ fn document() -> String {
          Generated from `commands/src/exit.rs`; `UPDATE_DOCS=1 cargo test -p missive` rewrites it.\n\n\
          With `--json` or `--ndjson` an error is one envelope on stderr, whose `data` holds `code`\n\
          (`missive::<category>` or `missive::<category>::<detail>`), `category`, `message`,\n\
-         `exit_code`, and where there is something to say `help`, `sources` and `operation_id`.\n\n\
+         `exit_code`, and where there is something to say `help`, `sources` and `operation_id`; where a task\n\
+         goes on at the agent also `task_id`, `context_id` and `state`.\n\n\
          | code | category | meaning |\n| --- | --- | --- |\n",
     );
     for code in Exit::ALL {

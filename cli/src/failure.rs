@@ -14,7 +14,16 @@ pub(crate) struct Failure {
     message: String,
     sources: Vec<String>,
     hints: Vec<String>,
-    operation: Option<String>,
+    operation: Option<Box<str>>,
+    left_task: Option<Box<LeftTask>>,
+}
+
+/// A task that goes on at the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LeftTask {
+    pub(crate) task: String,
+    pub(crate) context: Option<String>,
+    pub(crate) state: Option<&'static str>,
 }
 
 impl Failure {
@@ -27,6 +36,7 @@ impl Failure {
             sources: Vec::new(),
             hints: Vec::new(),
             operation: None,
+            left_task: None,
         }
     }
 
@@ -105,13 +115,24 @@ impl Failure {
 
     /// Names the operation that was begun.
     pub(crate) fn of_operation(mut self, operation: Option<String>) -> Self {
-        self.operation = operation;
+        self.operation = operation.map(String::into_boxed_str);
         self
     }
 
     /// The operation that was begun: what `retry` and `events list --operation` take.
     pub(crate) fn operation(&self) -> Option<&str> {
         self.operation.as_deref()
+    }
+
+    /// Names the task that goes on although the command ended.
+    pub(crate) fn leaving(mut self, task: Option<LeftTask>) -> Self {
+        self.left_task = task.map(Box::new);
+        self
+    }
+
+    /// The task that goes on although the command ended.
+    pub(crate) fn left_task(&self) -> Option<&LeftTask> {
+        self.left_task.as_deref()
     }
 
     /// How the process ends.

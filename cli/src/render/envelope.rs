@@ -178,6 +178,12 @@ struct ErrorFields<'a> {
     sources: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     operation_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<&'static str>,
     exit_code: u8,
 }
 
@@ -228,6 +234,7 @@ pub(crate) fn encode_failure(
     sequence: Option<u64>,
 ) -> Result<Vec<u8>, serde_json::Error> {
     let hints = failure.hints();
+    let left = failure.left_task();
     let fields = ErrorFields {
         code: failure.code(),
         category: failure.exit().category(),
@@ -235,6 +242,9 @@ pub(crate) fn encode_failure(
         help: (!hints.is_empty()).then(|| hints.join("\n")),
         sources: failure.sources(),
         operation_id: failure.operation(),
+        task_id: left.map(|left| left.task.as_str()),
+        context_id: left.and_then(|left| left.context.as_deref()),
+        state: left.and_then(|left| left.state),
         exit_code: failure.exit().number(),
     };
     encode(Kind::Error, false, sequence, &fields)

@@ -3,7 +3,7 @@
 use super::group;
 use super::quote::word;
 use crate::command::Setting;
-use crate::failure::Failure;
+use crate::failure::{Failure, LeftTask};
 use crate::open::{Home, failure};
 use crate::suggest;
 use missive_commands::contexts::can_be_new;
@@ -75,11 +75,16 @@ impl<'a> Told<'a> {
     /// An error of the acting room as the user is told.
     pub(crate) fn failure(&self, error: CommandError) -> Failure {
         let operation = error.operation().map(OperationId::to_string);
+        let left_task = error.left_task().map(|left| LeftTask {
+            task: left.task.to_string(),
+            context: left.context.map(ToString::to_string),
+            state: left.state,
+        });
         let failure = match error {
             CommandError::Refused(refusal) => self.refused(&refusal),
             CommandError::Failed(broke) => self.failed(broke),
         };
-        failure.of_operation(operation)
+        failure.of_operation(operation).leaving(left_task)
     }
 
     fn agent(&self) -> String {
