@@ -39,7 +39,10 @@ const WAITING_MAX: usize = 512;
 /// The most bytes of updates that wait to be written together, before one more is taken.
 const WAITING_BYTES_MAX: usize = 8 << 20;
 /// How long a stream is watched after its task ended, or waits for somebody: a peer may tell the rest.
-const LINGER: Duration = Duration::from_millis(300);
+pub(super) const LINGER: Duration = Duration::from_millis(300);
+/// The same where nobody sees more than that the task ended: whoever waits does not wait for an agent that
+/// leaves its stream open.
+pub(super) const LINGER_UNSEEN: Duration = Duration::from_millis(20);
 /// The same after a message, which should be all there is.
 const LINGER_MESSAGE: Duration = Duration::from_secs(1);
 /// The most bytes that are kept of what comes before the first event: an error may have no `data:`.
@@ -162,7 +165,7 @@ impl<L: Log> Missive<L> {
                     };
                     if let Some(item) = item {
                         queue.push(item);
-                        over = flow.over().map(|end| (end, until(end, over)));
+                        over = flow.over().map(|end| (end, until(end, flow.linger, over)));
                     }
                     if channel.subscription && flow.picture.is_foreign() {
                         ended.get_or_insert(Ended::Foreign);
@@ -512,12 +515,12 @@ fn bytes_of(rest: Option<Unterminated>) -> Vec<u8> {
 }
 
 /// Until when a stream is watched that is over in this way.
-fn until(end: StreamEnd, before: Option<(StreamEnd, Instant)>) -> Instant {
+fn until(end: StreamEnd, linger: Duration, before: Option<(StreamEnd, Instant)>) -> Instant {
     match before {
         // A message may be followed by more of them; a task is over only once.
         Some((known, at)) if known == end && end != StreamEnd::Message => at,
         _ if end == StreamEnd::Message => Instant::now() + LINGER_MESSAGE,
-        _ => Instant::now() + LINGER,
+        _ => Instant::now() + linger,
     }
 }
 

@@ -45,7 +45,7 @@ use crate::wire::error::PeerError;
 use crate::wire::request::{Operation, Request, Verb};
 use crate::wire::text::excerpt;
 use crate::wire::version::Binding;
-use follow::Channel;
+use follow::{Channel, LINGER, LINGER_UNSEEN};
 use picture::{Picture, event_of_answer};
 
 /// `stream`.
@@ -119,6 +119,8 @@ pub(crate) struct Flow<'a> {
     /// The pause before a reconnection that the peer wished for.
     pause_asked: Option<Duration>,
     resumes: u32,
+    /// How long a stream is watched after its task ended.
+    linger: Duration,
     noted: usize,
     /// Which of the violations that every update repeats were told to the user.
     noted_once: BTreeSet<&'static str>,
@@ -140,6 +142,7 @@ impl<'a> Flow<'a> {
             verb: None,
             pause_asked: None,
             resumes: 0,
+            linger: LINGER,
             noted: 0,
             noted_once: BTreeSet::new(),
             broke: None,
@@ -318,6 +321,7 @@ impl<L: Log> Missive<L> {
         let context = links.context.as_ref().map(ContextId::as_str);
         let picture = Picture::of_task(task, context);
         let mut flow = Flow::new(course.clone(), peer, line, links, picture);
+        flow.linger = LINGER_UNSEEN;
         let followed = self
             .subscribe_first(&mut flow, &mut Nobody, interrupt)
             .await;
