@@ -6,7 +6,7 @@ use missive_log::Timestamp;
 use missive_log::backend::instance::Instance;
 use missive_log::event::facts::Failure;
 use missive_log::event::{Alias, ContextId, MessageId, OperationId, Seq, TaskId};
-use missive_projections::{Intent, Views, ViewsError};
+use missive_projections::{Intent, Open, Views, ViewsError};
 
 /// An intent whose outcome is not known, and that nobody works on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,12 +35,18 @@ pub struct InDoubt {
     pub failure: Option<Failure>,
 }
 
+/// Whether somebody works on an intent: a run of the program that lives, as far as `run` shows. A doubt that was
+/// recorded is nobody's work any more, whether its process lives or not.
+pub fn is_under_way(open: &Open, run: &Path) -> bool {
+    open.doubt.is_none() && Instance::is_alive(run, open.instance)
+}
+
 /// Everything that is in doubt, oldest first. `run` is the folder in which runs of the program show
 /// that they are alive: what they still work on is not in doubt.
 pub fn in_doubt(views: &Views, run: &Path) -> Result<Vec<InDoubt>, ViewsError> {
     let mut found = Vec::new();
     for open in views.outbox()? {
-        if open.doubt.is_none() && Instance::is_alive(run, open.instance) {
+        if is_under_way(&open, run) {
             continue;
         }
         found.push(InDoubt {

@@ -7,8 +7,8 @@ use crate::failure::Failure;
 use crate::open::Session;
 use crate::render::{Kind, Lines, Output, Page, Report};
 use missive_commands::Exit;
+use missive_commands::doubt::is_under_way;
 use missive_log::Event;
-use missive_log::backend::instance::Instance;
 use missive_log::event::facts::{StreamEnd, TaskState};
 use missive_log::event::{Alias, EventKind, OperationId};
 use missive_projections::{Filter, KindPattern, SELECT_MAX, Views};
@@ -102,10 +102,7 @@ async fn told(
     let run = session.run_folder();
     let outcome = if open.is_empty() {
         ending(&events)
-    } else if open
-        .iter()
-        .any(|open| open.doubt.is_none() && Instance::is_alive(&run, open.instance))
-    {
+    } else if open.iter().any(|open| is_under_way(open, &run)) {
         ("running", None)
     } else {
         ("in_doubt", None)

@@ -2,10 +2,11 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use missive_log::event::{ContextId, EventKind, GroupName, Links, OperationId, Subject};
+use missive_log::event::{ContextId, EventKind, GroupName, OperationId, Subject};
 use missive_projections::Views;
 
 use super::roster::{Roster, roster};
+use crate::decide::round::links_of;
 use crate::decide::{Decide, Decision, Moment, Undecided, unchanged};
 use crate::refusal::Refusal;
 
@@ -54,12 +55,7 @@ where
             return Err(Refusal::EmptyGroup { name }.into());
         }
         let kind = (self.facts)(&roster, moment)?;
-        let links = Links {
-            agent: None,
-            context: Some(self.context.clone()),
-            task: None,
-            group: Some(self.group.clone()),
-        };
+        let links = links_of(self.group, self.context, None);
         let draft = moment.step(self.operation, None, &links, kind, Vec::new());
         self.chosen.set(roster);
         Ok(Decision {

@@ -1,9 +1,9 @@
 //! Messages of a context whose fate nobody knows: whoever reads or waits must not take an older answer for theirs.
 
 use missive_log::Log;
-use missive_log::backend::instance::Instance;
 use missive_log::event::{Alias, ContextId, OperationId, Seq};
 
+use crate::doubt::is_under_way;
 use crate::failure::CommandError;
 use crate::run::Missive;
 
@@ -27,7 +27,7 @@ impl<L: Log> Missive<L> {
         let views = self.views();
         let mut doubts = Vec::new();
         for open in views.outbox()? {
-            let runs = open.doubt.is_none() && Instance::is_alive(self.run_folder(), open.instance);
+            let runs = is_under_way(&open, self.run_folder());
             if runs || !open.intent.is_message() || open.context.as_ref() != Some(context) {
                 continue;
             }

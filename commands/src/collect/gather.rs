@@ -6,12 +6,13 @@
 
 use std::ops::ControlFlow;
 
-use missive_log::event::facts::{MemberStatus, PayloadFacts, TaskState};
+use missive_log::event::facts::{MemberStatus, PayloadFacts};
 use missive_log::event::{ArtifactId, ContextId, GroupName, MessageId};
 use missive_log::{Log, Opened};
 use missive_projections::{Output, PayloadSource, Scope, Task, Views};
 
 use super::roster::{Roster, Seat, roster};
+use super::state::of_state;
 use crate::artifact::{self, Content, Gone};
 use crate::drive::stored::event_at;
 use crate::failure::CommandError;
@@ -133,7 +134,9 @@ pub async fn gather<L: Log>(
         let status = match &output {
             None => MemberStatus::MissingTask,
             Some(_) if read.text.is_empty() => MemberStatus::EmptyOutput,
-            Some(_) => of_state(task.as_ref().map(|task| task.state)),
+            Some(_) => task
+                .as_ref()
+                .map_or(MemberStatus::Succeeded, |task| of_state(task.state)),
         };
         outputs.push(MemberOutput {
             seat: seat.clone(),
@@ -150,19 +153,6 @@ pub async fn gather<L: Log>(
         context: context.clone(),
         outputs,
     })
-}
-
-/// What the state of its task makes of what a member said.
-fn of_state(state: Option<TaskState>) -> MemberStatus {
-    match state {
-        None | Some(TaskState::Completed) => MemberStatus::Succeeded,
-        Some(TaskState::Failed | TaskState::Rejected) => MemberStatus::Failed,
-        Some(TaskState::Canceled) => MemberStatus::Canceled,
-        Some(TaskState::InputRequired | TaskState::AuthRequired) => MemberStatus::Waiting,
-        Some(TaskState::Submitted | TaskState::Working | TaskState::Unrecognized) => {
-            MemberStatus::Accepted
-        }
-    }
 }
 
 /// How often a group is read again whose log grew meanwhile.

@@ -12,6 +12,7 @@ mod doubt;
 pub mod gather;
 pub mod reduce;
 mod roster;
+mod state;
 
 pub use doubt::Doubtful;
 pub use roster::{Roster, Seat, roster};

@@ -2,10 +2,11 @@
 
 use missive_log::Role;
 use missive_log::event::kind::GatherRecorded;
-use missive_log::event::{ContextId, GroupName, Links, OperationId, Seq, Subject};
+use missive_log::event::{ContextId, GroupName, OperationId, Seq, Subject};
 use missive_log::payload::About;
 use missive_projections::Views;
 
+use super::round::links_of;
 use super::{Decide, Decision, Moment, Undecided, unchanged};
 
 /// What is about to be recorded of a gather.
@@ -50,12 +51,7 @@ impl Decide for RecordGather {
             let json = moment.redactor.json(moment.ids, Role::Files, about, names);
             payloads.push(json);
         }
-        let links = Links {
-            agent: None,
-            context: Some(self.context.clone()),
-            task: None,
-            group: Some(self.group.clone()),
-        };
+        let links = links_of(&self.group, &self.context, None);
         let draft = moment.step(&self.operation, None, &links, facts.into(), payloads);
         Ok(Decision {
             expect,

@@ -1,9 +1,19 @@
 //! The end of a round: what came of everyone, and of the whole.
 
-use missive_log::event::{Draft, OperationId, Subject};
+use missive_log::event::{Alias, ContextId, Draft, GroupName, Links, OperationId, Subject};
 use missive_projections::Views;
 
 use super::{Decide, Decision, Moment, Undecided, unchanged};
+
+/// The links of the facts of a round: who is a member stands beside them.
+pub(crate) fn links_of(group: &GroupName, context: &ContextId, agent: Option<Alias>) -> Links {
+    Links {
+        agent,
+        context: Some(context.clone()),
+        task: None,
+        group: Some(group.clone()),
+    }
+}
 
 /// Facts that end a round that was begun.
 pub(crate) struct RoundOver<'a, F> {

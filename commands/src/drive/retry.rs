@@ -4,7 +4,6 @@
 //! for the task that it became. A message is sent again only when the user says so, with the same
 //! message id and the same bytes, and only after the peer was asked.
 
-use missive_log::backend::instance::Instance;
 use missive_log::event::facts::{Failure as Why, InterfaceSource, Method, StreamEnd};
 use missive_log::event::kind::{
     CallFailed, CallRequested, CardFailed, SendInDoubt, SendRequested, SendResolved, StreamClosed,
@@ -21,6 +20,7 @@ use super::send::{Line, name_of};
 use super::stored::{Stored, is_redacted};
 use super::{Course, Done};
 use crate::decide::Undecided;
+use crate::doubt::is_under_way;
 use crate::evidence;
 use crate::exit::{Exit, outcome_code};
 use crate::facts;
@@ -137,11 +137,10 @@ impl<L: Log> Missive<L> {
         // Before the rest, so that what is read of the operation is not older than the condition.
         let last = views.last_of(&Subject::Operation(operation.clone()))?;
         let open = views.outbox_of(operation)?;
-        // A doubt that was recorded is nobody's work any more, whether its process lives or not.
-        let runs = |open: &Open| {
-            open.doubt.is_none() && Instance::is_alive(self.run_folder(), open.instance)
-        };
-        if open.iter().any(runs) {
+        if open
+            .iter()
+            .any(|open| is_under_way(open, self.run_folder()))
+        {
             return Err(Refusal::StillRunning {
                 operation: operation.clone(),
             }

@@ -8,8 +8,8 @@ use crate::failure::Failure;
 use crate::open::{Session, failure};
 use crate::render::Output;
 use missive_commands::Exit;
+use missive_commands::doubt::is_under_way;
 use missive_commands::drive::round::is_abandoned;
-use missive_log::backend::instance::Instance;
 use missive_log::event::GroupName;
 use missive_projections::{Round, Views, ViewsError};
 use serde_json::json;
@@ -119,7 +119,7 @@ fn operations(session: &Session, views: &Views) -> Result<Vec<Check>, ViewsError
     let run = session.run_folder();
     let (mut doubtful, mut under_way) = (Vec::new(), 0_u64);
     for open in views.outbox()? {
-        if open.doubt.is_none() && Instance::is_alive(&run, open.instance) {
+        if is_under_way(&open, &run) {
             under_way += 1;
         } else if open.intent.is_message() {
             doubtful.push(open);

@@ -9,6 +9,7 @@ use super::leave::left;
 use super::standing::{counts, has_failed};
 use crate::collect::roster::{Roster, Seat};
 use crate::decide::Moment;
+use crate::decide::round::links_of;
 use crate::exit::Exit;
 use crate::failure::CommandError;
 
@@ -96,10 +97,8 @@ impl BarrierEnd {
     pub(super) fn drafts(&self, moment: &Moment<'_>, begun: Seq) -> Vec<Draft> {
         let step = |agent, task, kind: EventKind| {
             let links = Links {
-                agent,
-                context: Some(self.context.clone()),
                 task,
-                group: Some(self.roster.group.name.clone()),
+                ..links_of(&self.roster.group.name, &self.context, agent)
             };
             moment.step(&self.operation, Some(begun), &links, kind, Vec::new())
         };

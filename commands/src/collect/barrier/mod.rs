@@ -23,6 +23,7 @@ use missive_projections::{RoundMember, RoundWhat};
 use super::begin::{Begin, Chosen, size};
 use super::crowd::{Wish, wish};
 use super::roster::Roster;
+use super::state::of_state_for;
 use crate::decide::Moment;
 use crate::decide::round::RoundOver;
 use crate::drive::Done;
@@ -36,7 +37,7 @@ use crate::peer::Target;
 use crate::refusal::Refusal;
 use crate::run::Missive;
 use leave::{Membership, leave, left};
-use standing::{counts, status_of, verdict};
+use standing::{counts, verdict};
 
 pub use end::{BarrierEnd, BarrierMember};
 pub use standing::USUAL;
@@ -241,13 +242,13 @@ impl<L: Log> Missive<L> {
         };
         member.state = known.map(|known| known.state);
         member.status = match (member.state, &member.seat.alias) {
-            (Some(state), _) if status_of(state, wanted) == MemberStatus::Succeeded => {
+            (Some(state), _) if of_state_for(state, wanted) == MemberStatus::Succeeded => {
                 MemberStatus::Succeeded
             }
-            (Some(state), _) if state.is_terminal() => status_of(state, wanted),
+            (Some(state), _) if state.is_terminal() => of_state_for(state, wanted),
             // Nobody can be asked any more.
             (_, None) => MemberStatus::Unregistered,
-            (Some(state), Some(_)) if member.error.is_none() => status_of(state, wanted),
+            (Some(state), Some(_)) if member.error.is_none() => of_state_for(state, wanted),
             (None, Some(_)) if member.error.is_none() => MemberStatus::Accepted,
             (Some(_) | None, Some(_)) => MemberStatus::Failed,
         };

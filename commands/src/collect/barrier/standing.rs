@@ -5,21 +5,6 @@ use missive_log::event::facts::{FailurePolicy, MemberStatus, RoundStatus, TaskSt
 /// The states that satisfy a barrier where none are named.
 pub const USUAL: [TaskState; 1] = [TaskState::Completed];
 
-/// What a state means: satisfied, failed for good, waiting for the user, or neither yet.
-pub(super) fn status_of(state: TaskState, wanted: &[TaskState]) -> MemberStatus {
-    if wanted.contains(&state) {
-        MemberStatus::Succeeded
-    } else if state == TaskState::Canceled {
-        MemberStatus::Canceled
-    } else if state.is_terminal() {
-        MemberStatus::Failed
-    } else if state.is_interrupted() {
-        MemberStatus::Waiting
-    } else {
-        MemberStatus::Accepted
-    }
-}
-
 /// Whether a member can satisfy the barrier no more. Of one that is in doubt nobody knows which task to wait for.
 pub(super) fn has_failed(status: MemberStatus) -> bool {
     match status {
@@ -77,28 +62,17 @@ pub(super) fn verdict(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collect::state::of_state_for;
     use proptest::prelude::*;
 
     #[test]
     fn a_member_that_waits_for_the_user_is_neither_done_nor_failed() {
         for state in [TaskState::InputRequired, TaskState::AuthRequired] {
-            let status = status_of(state, &USUAL);
+            let status = of_state_for(state, &USUAL);
 
             assert_eq!(status, MemberStatus::Waiting);
             assert_eq!(counts([status].into_iter()), [0, 0, 1]);
         }
-    }
-
-    #[test]
-    fn a_state_that_is_asked_for_satisfies_whatever_it_is() {
-        assert_eq!(
-            status_of(TaskState::Failed, &[TaskState::Failed]),
-            MemberStatus::Succeeded
-        );
-        assert_eq!(
-            status_of(TaskState::Completed, &[TaskState::Working]),
-            MemberStatus::Failed
-        );
     }
 
     #[test]

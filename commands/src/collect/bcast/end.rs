@@ -4,12 +4,14 @@ use missive_log::event::facts::{
     Failure as Why, FailurePolicy, MemberStatus, RoundStatus, TaskState,
 };
 use missive_log::event::kind::{BcastCompleted, BcastMemberEnded};
-use missive_log::event::{ContextId, EventKind, Links, OperationId, Seq, TaskId};
+use missive_log::event::{ContextId, EventKind, OperationId, Seq, TaskId};
 use missive_log::payload::About;
 use missive_log::{Draft, Role};
 
 use super::{Roster, Seat};
+use crate::collect::state::of_state;
 use crate::decide::Moment;
+use crate::decide::round::links_of;
 use crate::exit::{Exit, outcome_code};
 use crate::facts;
 use crate::failure::{CommandError, Failure};
@@ -95,7 +97,7 @@ impl MemberEnd {
     /// What a task that the log knows makes of a failure.
     pub(super) fn status_with_task(&self) -> MemberStatus {
         match &self.known {
-            Some((_, state)) if self.status != MemberStatus::Skipped => status_of_state(*state),
+            Some((_, state)) if self.status != MemberStatus::Skipped => of_state(*state),
             Some(_) | None => self.status,
         }
     }
@@ -165,19 +167,7 @@ impl MemberEnd {
 /// What an answer says of its member.
 pub(crate) fn status_of_answer(answer: &AnswerReport) -> MemberStatus {
     let state = answer.state.and_then(TaskState::from_name);
-    state.map_or(MemberStatus::Succeeded, status_of_state)
-}
-
-fn status_of_state(state: TaskState) -> MemberStatus {
-    match state {
-        TaskState::Completed => MemberStatus::Succeeded,
-        TaskState::Submitted | TaskState::Working | TaskState::Unrecognized => {
-            MemberStatus::Accepted
-        }
-        TaskState::InputRequired | TaskState::AuthRequired => MemberStatus::Waiting,
-        TaskState::Canceled => MemberStatus::Canceled,
-        TaskState::Failed | TaskState::Rejected => MemberStatus::Failed,
-    }
+    state.map_or(MemberStatus::Succeeded, of_state)
 }
 
 pub(crate) fn status_of_error(error: &CommandError) -> MemberStatus {
@@ -260,12 +250,7 @@ pub(super) fn exit_of(end: &BcastEnd, policy: FailurePolicy) -> Exit {
 
 impl BcastEnd {
     pub(super) fn drafts(&self, moment: &Moment<'_>, begun: Seq) -> Vec<Draft> {
-        let links = |agent| Links {
-            agent,
-            context: Some(self.context.clone()),
-            task: None,
-            group: Some(self.roster.group.name.clone()),
-        };
+        let links = |agent| links_of(&self.roster.group.name, &self.context, agent);
         let step = |agent, kind: EventKind, payloads| {
             moment.step(&self.operation, Some(begun), &links(agent), kind, payloads)
         };

@@ -7,8 +7,9 @@ use missive_log::event::{Draft, EventKind, Links, OperationId, Seq, Subject};
 use missive_log::payload::About;
 use missive_projections::Views;
 
-use super::{Outcome, Reduce, Unmade, links_of};
+use super::{Outcome, Reduce, Unmade};
 use crate::collect::gather::{Gathered, MemberOutput};
+use crate::decide::round::links_of;
 use crate::decide::{Decide, Decision, Moment, Undecided, unchanged};
 
 /// How many payloads of one member are named: a long artifact may have thousands.

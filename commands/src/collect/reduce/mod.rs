@@ -12,7 +12,7 @@ mod template;
 
 use missive_log::event::facts::{MemberStatus, ReduceFailure, ReduceMethod, ReduceStrategy};
 use missive_log::event::kind::ReduceStarted;
-use missive_log::event::{Alias, ContextId, GroupName, Links, OperationId, Seq, Subject, TaskId};
+use missive_log::event::{Alias, ContextId, GroupName, OperationId, Seq, Subject, TaskId};
 use missive_log::payload::About;
 use missive_log::{Log, Role};
 use missive_projections::Views;
@@ -411,15 +411,5 @@ impl Decide for Start<'_> {
             expect,
             drafts: vec![draft],
         })
-    }
-}
-
-/// The links of every fact of a reduction.
-fn links_of(group: &GroupName, context: &ContextId, agent: Option<Alias>) -> Links {
-    Links {
-        agent,
-        context: Some(context.clone()),
-        task: None,
-        group: Some(group.clone()),
     }
 }
