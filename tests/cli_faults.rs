@@ -104,6 +104,7 @@ fn an_agent_that_cannot_be_reached_or_used_is_told_apart() {
     exit 76
     ------- stderr -------
     missive: the agent's answer is unusable: it is a web page
+    hint: the agent took the message and may act on it: `missive task list --remote --agent py` shows its tasks
     ");
 }
 

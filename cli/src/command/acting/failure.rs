@@ -38,6 +38,8 @@ pub(crate) struct Told<'a> {
     ending: Exit,
     /// Whether the user named a task with `--task`.
     continues: bool,
+    /// Whether a message is sent.
+    sends: bool,
 }
 
 impl<'a> Told<'a> {
@@ -48,6 +50,7 @@ impl<'a> Told<'a> {
             agent: None,
             ending: Exit::Interrupted,
             continues: false,
+            sends: false,
         }
     }
 
@@ -60,8 +63,9 @@ impl<'a> Told<'a> {
         self
     }
 
-    /// Of a command whose message continues a task, or does not.
+    /// Of a command that sends a message, which continues a task or does not.
     pub(crate) fn continuing(mut self, task: Option<&TaskId>) -> Self {
+        self.sends = true;
         self.continues = task.is_some();
         self
     }
@@ -367,6 +371,10 @@ fn advised(failure: Failure, broke: &Broke, told: &Told<'_>) -> Failure {
             }
             failure
         }
+        Broke::Broken { .. } if told.sends => failure.hint(format!(
+            "the agent took the message and may act on it: `missive task list --remote --agent {}` shows its tasks",
+            told.agent()
+        )),
         Broke::Superseded { operation } => failure.hint(format!(
             "`missive events list --operation {operation}` shows how it ended"
         )),
