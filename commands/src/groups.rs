@@ -17,8 +17,6 @@ use crate::refusal::Refusal;
 
 /// How many suggestions a refusal carries.
 const NEAREST_MAX: usize = 3;
-/// How many renames are followed.
-const RENAMES_MAX: usize = 64;
 
 /// The group that is called so.
 ///
@@ -29,19 +27,6 @@ pub fn find_group(views: &Views, name: &GroupName) -> Result<Group, Undecided> {
         Some(group) => Ok(group),
         None => Err(no_group(views, name)?.into()),
     }
-}
-
-/// What a group of some time is called now; none if it was deleted.
-pub(crate) fn present_group(views: &Views, name: &GroupName) -> Result<Option<Group>, ViewsError> {
-    let mut name = name.clone();
-    for _ in 0..RENAMES_MAX {
-        match views.group_entry(&name)? {
-            Some(GroupEntry::Renamed { to, .. }) => name = to,
-            Some(GroupEntry::Present(group)) => return Ok(Some(group)),
-            Some(GroupEntry::Deleted { .. }) | None => return Ok(None),
-        }
-    }
-    Ok(None)
 }
 
 /// Why there is no such group: what became of it, or what may have been meant.

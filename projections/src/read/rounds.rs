@@ -1,7 +1,7 @@
 //! What is asked of groups, rounds and outputs.
 
 use super::{PAGE_ROWS, Views};
-use crate::agent::Entry;
+use crate::agent::{Entry, RENAMES_MAX};
 use crate::error::ViewsError;
 use crate::group::{self, Group, GroupEntry, Member, Standing};
 use crate::output::{self, Output};
@@ -23,6 +23,19 @@ impl Views {
     /// What is known of a group's name.
     pub fn group_entry(&self, name: &GroupName) -> Result<Option<GroupEntry>, ViewsError> {
         self.fetch(Table::Groups, name.as_str().as_bytes())
+    }
+
+    /// What a group of some time is now, whatever it is called; none if it was deleted.
+    pub fn present_group(&self, name: &GroupName) -> Result<Option<Group>, ViewsError> {
+        let mut name = name.clone();
+        for _ in 0..RENAMES_MAX {
+            match self.group_entry(&name)? {
+                Some(GroupEntry::Renamed { to, .. }) => name = to,
+                Some(GroupEntry::Present(group)) => return Ok(Some(group)),
+                Some(GroupEntry::Deleted { .. }) | None => return Ok(None),
+            }
+        }
+        Ok(None)
     }
 
     /// Every group, by name.

@@ -30,7 +30,6 @@ use crate::drive::Done;
 use crate::drive::task::OnTask;
 use crate::exit::Exit;
 use crate::failure::{CommandError, Failure};
-use crate::groups::present_group;
 use crate::interrupt::Interrupt;
 use crate::note::ASKED;
 use crate::peer::Target;
@@ -158,7 +157,7 @@ impl<L: Log> Missive<L> {
         let round = views.round(operation)?;
         let round = round.filter(|round| matches!(round.what, RoundWhat::Bcast { .. }));
         let of_group = match round.as_ref().and_then(|round| round.group.as_ref()) {
-            Some(name) => present_group(&views, name)?,
+            Some(name) => views.present_group(name)?,
             None => None,
         };
         if of_group.is_none_or(|group| group.name != command.group) {

@@ -24,7 +24,6 @@ use crate::drive::card::Want;
 use crate::drive::stream::Stream;
 use crate::drive::{Course, Done};
 use crate::failure::{CommandError, Failure};
-use crate::groups::present_group;
 use crate::interrupt::Interrupt;
 use crate::note::ASKED;
 use crate::peer::Target;
@@ -189,7 +188,7 @@ impl<L: Log> Missive<L> {
         let subject = Subject::Group(roster.group.name.clone());
         let changed = views.last_of(&subject)?;
         if changed.is_some_and(|seq| seq > roster.position) {
-            let members = match present_group(&views, &roster.group.name)? {
+            let members = match views.present_group(&roster.group.name)? {
                 Some(group) => views.members(&group)?,
                 None => Vec::new(),
             };
