@@ -7,7 +7,7 @@ use missive_log::payload::About;
 use missive_log::{Log, Payload, Role};
 
 use super::super::outcome::{payloads_of, status_of, words};
-use super::follow::Channel;
+use super::update::Channel;
 use super::{Course, Ended, Flow};
 use crate::decide::Moment;
 use crate::effect::ask::AskError;

@@ -6,8 +6,8 @@ use missive_log::event::{Draft, EventKind, MessageId, Subject};
 use missive_log::{Log, Role};
 
 use super::close::links_of;
-use super::follow::{Channel, subject_of};
 use super::picture::event_of_answer;
+use super::update::{Channel, subject_of};
 use super::{Begun, Ended, Flow, Show};
 use crate::decide::Moment;
 use crate::effect::reach::{CallError, Reach};

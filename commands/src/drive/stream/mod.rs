@@ -6,47 +6,45 @@
 //! before it said anything is in doubt, like a message without an answer.
 
 mod close;
+mod flow;
 mod follow;
 mod intake;
 mod picture;
 mod resume;
+mod update;
 
-use std::collections::BTreeSet;
 use std::future::Future;
-use std::time::Duration;
 
 use missive_log::Log;
-use missive_log::event::facts::{StreamEnd, TaskState as State};
 use missive_log::event::{ContextId, Links, TaskId};
 
 use super::card::Want;
 use super::choose::Chosen;
 use super::outcome::shape_of;
 use super::outgoing::{Letter, Line, Outgoing};
-use super::send::{Send, Unanswered, name_of};
+use super::send::{Send, Unanswered};
 use super::wait::Pauses;
 use super::{Course, Done};
 use crate::decide::Decide;
-use crate::effect::ask::AskError;
 use crate::effect::http::Sent;
-use crate::effect::reach::{Call, CallError};
-use crate::effect::stream::{Incoming, Opened, open};
+use crate::effect::stream::{Opened, open};
 use crate::exit::Exit;
 use crate::failure::{CommandError, Failure};
 use crate::interrupt::Interrupt;
 use crate::note::Note;
 use crate::peer::{Peer, Target};
-use crate::report::send::{RequestReport, ResponseReport};
 use crate::report::stream::{StreamEvent, StreamReport};
 use crate::run::Missive;
 use crate::task::of;
 use crate::wire::answer::Reading;
-use crate::wire::error::PeerError;
-use crate::wire::request::{Operation, Request, Verb};
+use crate::wire::request::{Operation, Request};
 use crate::wire::text::excerpt;
 use crate::wire::version::Binding;
-use follow::{Channel, LINGER, LINGER_UNSEEN};
+use flow::report;
+pub(crate) use flow::{Begun, Ended, Flow};
+use follow::LINGER_UNSEEN;
 use picture::{Picture, event_of_answer};
+use update::Channel;
 
 /// `stream`.
 #[derive(Clone, Debug)]
@@ -100,119 +98,6 @@ pub struct Nobody;
 
 impl Show for Nobody {
     async fn show(&mut self, _: StreamEvent) {}
-}
-
-/// A task as it is followed, by one stream or several.
-pub(crate) struct Flow<'a> {
-    course: Course,
-    peer: &'a Peer,
-    line: &'a Line,
-    /// What is known of context and task before anything comes.
-    links: Links,
-    picture: Picture,
-    /// Whether the next update is the first that the user asked to see of a task that goes on.
-    begins_here: bool,
-    /// The interrupted state that a subscription began with, which does not end it (C069).
-    begun_in: Option<State>,
-    /// The HTTP method that subscriptions were last answered by.
-    verb: Option<Verb>,
-    /// The pause before a reconnection that the peer wished for.
-    pause_asked: Option<Duration>,
-    resumes: u32,
-    /// How long a stream is watched after its task ended.
-    linger: Duration,
-    noted: usize,
-    /// Which of the violations that every update repeats were told to the user.
-    noted_once: BTreeSet<&'static str>,
-    /// What broke the last stream, until another one brings it up again.
-    broke: Option<String>,
-    end: &'static str,
-}
-
-impl<'a> Flow<'a> {
-    fn new(course: Course, peer: &'a Peer, line: &'a Line, links: Links, picture: Picture) -> Self {
-        Self {
-            course,
-            peer,
-            line,
-            links,
-            picture,
-            begins_here: false,
-            begun_in: None,
-            verb: None,
-            pause_asked: None,
-            resumes: 0,
-            linger: LINGER,
-            noted: 0,
-            noted_once: BTreeSet::new(),
-            broke: None,
-            end: "",
-        }
-    }
-
-    /// How the stream is over, if nothing more needs to be waited for.
-    fn over(&self) -> Option<StreamEnd> {
-        match self.picture.state() {
-            Some(state) if state.is_terminal() => Some(StreamEnd::Terminal),
-            Some(state) if state.is_interrupted() && self.begun_in != Some(state) => {
-                Some(StreamEnd::Interrupted)
-            }
-            Some(_) => None,
-            None => self.picture.is_message().then_some(StreamEnd::Message),
-        }
-    }
-
-    /// What all of it came to, and where its operation stands.
-    pub(crate) fn into_answer(self) -> (Course, Reading) {
-        let reading = self.picture.into_reading();
-        (self.course, reading)
-    }
-
-    /// Whether things came that should be updates, and none is one.
-    fn is_useless(&self) -> bool {
-        self.picture.is_empty() && self.picture.malformed > 0
-    }
-
-    fn task(&self) -> Option<TaskId> {
-        TaskId::new(self.picture.task_id()?).ok()
-    }
-}
-
-/// How one stream ended.
-#[derive(Debug)]
-pub(crate) enum Ended {
-    /// As it should.
-    Over(StreamEnd),
-    /// The peer ended it too early, after these bytes that are no frame.
-    Early(Vec<u8>),
-    /// The peer answered a message with a stream in which nothing is an update, and these bytes.
-    Useless(Vec<u8>),
-    /// The connection broke.
-    Broken(CallError),
-    /// The user's time ran out.
-    OutOfTime(CallError),
-    /// The peer follows another task than the one that was asked for.
-    Foreign,
-    /// An event is larger than this configuration allows; in words.
-    TooLarge(String),
-    /// The peer reported an error.
-    Error(Box<PeerError>),
-    /// One whole answer came instead.
-    Answer,
-    /// The user has seen enough.
-    Detached,
-}
-
-/// How the peer answered a request for a stream.
-pub(crate) enum Begun {
-    /// With a stream.
-    Stream(Box<Incoming>),
-    /// With one whole answer.
-    Answer(Box<Reading>, Box<Call>),
-    /// Not usably.
-    Refused(AskError, Box<Call>),
-    /// The user interrupted before; whether bytes may have left.
-    Interrupted(bool),
 }
 
 impl<L: Log> Missive<L> {
@@ -472,41 +357,6 @@ impl<L: Log> Missive<L> {
         done.report.response.shape = shape_of(&reading).as_str();
         Ok(done)
     }
-}
-
-/// The result of a flow.
-fn report(
-    flow: &Flow<'_>,
-    request: Option<RequestReport>,
-    canceled: Option<String>,
-    exit: Exit,
-) -> Done<StreamReport> {
-    let is_message = flow.picture.is_message();
-    let report = StreamReport {
-        operation_id: flow.course.operation.to_string(),
-        agent: name_of(flow.peer),
-        interface: flow.line.report(),
-        request,
-        response: ResponseReport {
-            shape: if is_message { "message" } else { "task" },
-        },
-        answer: flow.picture.report(),
-        end: if exit == Exit::Timeout {
-            "timeout"
-        } else if exit == Exit::Interrupted {
-            "detached"
-        } else {
-            flow.end
-        },
-        updates: flow.picture.updates,
-        malformed: flow.picture.malformed,
-        resumes: u64::from(flow.resumes),
-        text_cut: flow.picture.text_cut,
-        canceled,
-        route: None,
-        sequence: flow.course.newest.0,
-    };
-    Done { report, exit }
 }
 
 /// Whether a card says that its agent does not stream.
