@@ -7,6 +7,7 @@ use missive_log::event::{Alias, Draft, EventKind, Links, OperationId, Seq, Subje
 use missive_log::{Log, Role};
 
 use super::Course;
+use super::again::is_safe;
 use super::outcome::{payloads_of, status_of, words};
 use super::push::confirmed;
 use super::send::Line;
@@ -50,11 +51,31 @@ pub(crate) struct Call<'a> {
 }
 
 impl<L: Log> Missive<L> {
-    /// One call, and one more if a peer of A2A 1.0.0 refused the media type that came after it.
+    /// One call; a question that changes nothing is asked again, within bounds, while the peer is busy.
     pub(crate) async fn call(
         &self,
         course: &mut Course,
         mut call: Call<'_>,
+        interrupt: &mut Interrupt,
+    ) -> Result<Reading, CommandError> {
+        let mut turn = 0;
+        loop {
+            match Box::pin(self.call_now(course, &mut call, interrupt)).await {
+                Err(error) if is_safe(&call.operation) => {
+                    turn += 1;
+                    self.before_next(course, error, turn, interrupt).await?;
+                }
+                made => return made,
+            }
+        }
+    }
+
+    /// One call, whatever the peer says; and one more if a peer of A2A 1.0.0 refused the media type that came
+    /// after it.
+    pub(super) async fn call_now(
+        &self,
+        course: &mut Course,
+        call: &mut Call<'_>,
         interrupt: &mut Interrupt,
     ) -> Result<Reading, CommandError> {
         let request_id = self.ids().uuid().to_string();
@@ -62,13 +83,13 @@ impl<L: Log> Missive<L> {
         let mut request = build(&call.line.choice, &call.operation, &extras, &request_id)
             .map_err(Refusal::from)?;
         let made = self
-            .call_once(course, &call, (&request, &request_id), interrupt)
+            .call_once(course, call, (&request, &request_id), interrupt)
             .await;
+        call.abandoned = None;
         match made {
             Err(error) if is_media_refused(&error) && request.make_plain_json() => {
-                call.abandoned = None;
                 self.note(Note::PlainJson);
-                self.call_once(course, &call, (&request, &request_id), interrupt)
+                self.call_once(course, call, (&request, &request_id), interrupt)
                     .await
             }
             made => made,

@@ -94,12 +94,9 @@ impl<L: Log> Missive<L> {
             }
             other => other,
         };
-        let search = Search {
-            known: stored.as_ref().map(|stored| stored.known(want.place())),
-            before: stored.as_ref(),
-            abandoned: None,
-        };
-        let fetched = self.fetch(course, peer, search, interrupt).await;
+        let fetched = self
+            .fetch_again(course, peer, want, stored.as_ref(), interrupt)
+            .await;
         let loaded = match (fetched, stored) {
             (Ok(Some(loaded)), stored) => Loaded {
                 // An answer without validators may bring the same card again.
@@ -131,6 +128,33 @@ impl<L: Log> Missive<L> {
         };
         self.note_defects(&loaded);
         Ok(loaded)
+    }
+
+    /// Searches until there is an answer; a busy agent is asked again unless a known card does as well.
+    async fn fetch_again(
+        &self,
+        course: &mut Course,
+        peer: &Peer,
+        want: Want,
+        stored: Option<&Stored>,
+        interrupt: &mut Interrupt,
+    ) -> Result<Option<Loaded>, CommandError> {
+        let has_other = want == Want::Usable && stored.is_some_and(Stored::is_usable);
+        let mut turn = 0;
+        loop {
+            let search = Search {
+                known: stored.map(|stored| stored.known(want.place())),
+                before: stored,
+                abandoned: None,
+            };
+            match self.fetch(course, peer, search, interrupt).await {
+                Err(error) if !has_other => {
+                    turn += 1;
+                    self.before_next(course, error, turn, interrupt).await?;
+                }
+                fetched => return fetched,
+            }
+        }
     }
 
     /// Tells where a card that was just asked for is broken, so that its owner can be told.

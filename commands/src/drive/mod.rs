@@ -4,6 +4,7 @@
 //! event. Outcomes are appended on the condition that it still is the newest.
 
 mod abilities;
+mod again;
 pub(crate) mod call;
 pub(crate) mod card;
 pub(crate) mod choose;

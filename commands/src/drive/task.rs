@@ -12,6 +12,7 @@ use missive_log::event::facts::{A2aError, TaskState};
 use missive_log::event::{ContextId, Links, TaskId};
 use missive_projections::Task;
 
+use super::again::busy;
 use super::call::Call;
 use super::card::Want;
 use super::send::{Line, is_same_place};
@@ -400,8 +401,10 @@ impl<L: Log> Missive<L> {
                 asked => return asked,
             };
             failures += 1;
-            let Some(pause) = pause_after(&error).filter(|_| failures <= self.qos().retries_max)
-            else {
+            // Of a busy agent that was asked again already no more is to be had.
+            let pause = pause_after(&error, self.ids().now())
+                .filter(|_| failures <= self.qos().retries_max && busy(&error).is_none());
+            let Some(pause) = pause else {
                 return Err(error);
             };
             tokio::select! {

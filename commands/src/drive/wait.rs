@@ -6,12 +6,13 @@
 
 use std::time::Duration;
 
-use missive_log::Log;
 use missive_log::event::facts::TaskState;
 use missive_log::event::{Links, TaskId};
+use missive_log::{Log, Timestamp};
 use tokio::time::sleep;
 
 use super::Course;
+use super::again::asked;
 use super::call::Call;
 use super::send::Line;
 use crate::effect::reach::CallErrorKind;
@@ -23,15 +24,15 @@ use crate::peer::Peer;
 use crate::report::send::state_of;
 use crate::run::Missive;
 use crate::wire::answer::{Reading, Reply};
-use crate::wire::error::{ErrorKind, RetryAfter};
+use crate::wire::error::ErrorKind;
 use crate::wire::request::Operation;
 
 /// The first pause between two calls.
-const PAUSE_MIN: Duration = Duration::from_millis(250);
+pub(super) const PAUSE_MIN: Duration = Duration::from_millis(250);
 /// The longest pause between two calls, unless the peer asks for more.
-const PAUSE_MAX: Duration = Duration::from_secs(5);
+pub(super) const PAUSE_MAX: Duration = Duration::from_secs(5);
 /// The longest pause that a peer may ask for.
-const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
+pub(super) const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
 
 /// How long to wait between two questions.
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +91,7 @@ impl<L: Log> Missive<L> {
                 () = sleep(pause) => {}
             }
             let seen = links.clone();
-            let call = Call {
+            let mut call = Call {
                 agent: peer.alias.as_ref(),
                 line,
                 operation: Operation::GetTask {
@@ -101,7 +102,8 @@ impl<L: Log> Missive<L> {
                 known: Some(&reading.raw),
                 abandoned: None,
             };
-            match self.call(course, call, interrupt).await {
+            // This loop counts by itself how often it asks in vain.
+            match self.call_now(course, &mut call, interrupt).await {
                 Ok(next) => {
                     failures = 0;
                     let state = state_of(&next).map_or("", TaskState::as_str);
@@ -124,12 +126,12 @@ impl<L: Log> Missive<L> {
                 Err(error) if is_out_of_time(&error) => return Ok((reading, Exit::Timeout)),
                 Err(error) => {
                     failures += 1;
-                    let Some(asked) =
-                        pause_after(&error).filter(|_| failures <= self.qos().retries_max)
+                    let Some(at_least) = pause_after(&error, self.ids().now())
+                        .filter(|_| failures <= self.qos().retries_max)
                     else {
                         return Err(error);
                     };
-                    pause = (pause * 2).min(pauses.max).max(asked);
+                    pause = (pause * 2).min(pauses.max).max(at_least);
                     tracing::info!(failures, ?pause, "the question is asked again");
                 }
             }
@@ -182,7 +184,7 @@ fn is_out_of_time(error: &CommandError) -> bool {
 }
 
 /// How long to pause at least before asking again, if the failure may pass by itself.
-pub(crate) fn pause_after(error: &CommandError) -> Option<Duration> {
+pub(crate) fn pause_after(error: &CommandError, now: Timestamp) -> Option<Duration> {
     match error {
         CommandError::Failed(Failure::NotSent { .. } | Failure::NoAnswer { .. }) => {
             Some(Duration::ZERO)
@@ -190,10 +192,9 @@ pub(crate) fn pause_after(error: &CommandError) -> Option<Duration> {
         CommandError::Failed(Failure::Peer { error, .. }) => {
             let passing = error.kind == ErrorKind::RateLimited
                 || (error.kind == ErrorKind::HttpStatus && error.status >= 500);
-            let asked = match error.retry_after {
-                Some(RetryAfter::Seconds(seconds)) => Duration::from_secs(seconds),
-                Some(RetryAfter::At(_)) | None => Duration::ZERO,
-            };
+            let asked = error
+                .retry_after
+                .map_or(Duration::ZERO, |retry_after| asked(retry_after, now));
             passing.then_some(asked.min(RETRY_AFTER_MAX))
         }
         CommandError::Failed(_) | CommandError::Refused(_) => None,

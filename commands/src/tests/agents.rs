@@ -303,7 +303,8 @@ async fn a_card_that_cannot_be_used_is_told_and_recorded() {
     for (answer, failure) in cases {
         let peer = ScriptedPeer::start();
         peer.on("GET", "/.well-known/agent-card.json", answer);
-        let world = World::new().with_agent(&peer.url()).await;
+        let mut world = World::new().with_agent(&peer.url()).await;
+        world.config.qos.retries_max = 0;
         let missive = world.missive();
 
         let error = missive

@@ -5,6 +5,7 @@
 mod agents;
 mod artifacts;
 mod barriers;
+mod busy;
 mod cards;
 mod doubt;
 mod extended;

@@ -159,8 +159,9 @@ fn classify(status: u16, found: &Found) -> ErrorKind {
 }
 
 fn retry_after(text: &str) -> Option<RetryAfter> {
-    if let Ok(seconds) = text.parse::<u64>() {
-        return Some(RetryAfter::Seconds(seconds));
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        // A number that is too large to be read is at least as far away.
+        return Some(RetryAfter::Seconds(text.parse().unwrap_or(u64::MAX)));
     }
     super::freshness::http_date(text).map(RetryAfter::At)
 }
