@@ -1,4 +1,4 @@
-//! `missive stream` and `missive task subscribe`: updates as they come, and what they came to.
+//! `missive stream`: updates as they come, and what they came to.
 //!
 //! Machines get one line per update, written at once, and the result at the end; with `--json` the result
 //! alone. People get the text on standard output as it arrives, and what happens to the task on stderr.
@@ -6,23 +6,19 @@
 mod live;
 
 use super::send::{command as message, remark_addresses, remark_task, tell_context, tell_files};
-use super::task;
 use super::{Setting, acting, no_log, to_group};
 use crate::args::send::Stream as Arguments;
-use crate::args::task::Subscribe as SubscribeArguments;
 use crate::failure::Failure;
 use crate::input;
 use crate::open::Session;
 use crate::render::{Kind, Output, Page, Report};
 use acting::{OnLog, Told, Wish};
-use live::Live;
+pub(super) use live::Live;
 use missive_commands::report::stream::StreamReport;
-use missive_commands::report::task::TaskView;
 use missive_commands::route::ask::Routing;
-use missive_commands::task::{find, view};
 use missive_commands::wire::error::ErrorKind;
 use missive_commands::wire::text::excerpt;
-use missive_commands::{CommandError, Done, Exit, Failure as Broke, Stream, Subscribe};
+use missive_commands::{CommandError, Done, Exit, Failure as Broke, Stream};
 use serde::Serialize;
 
 pub(super) async fn run(
@@ -133,7 +129,7 @@ async fn conclude(
 }
 
 /// Whether the reader of standard output went away. The log has the detaching; there is nobody to tell.
-fn is_unread(wish: &Wish, done: &Result<Done<StreamReport>, CommandError>) -> bool {
+pub(super) fn is_unread(wish: &Wish, done: &Result<Done<StreamReport>, CommandError>) -> bool {
     let exit = match done {
         Ok(done) => done.exit,
         Err(error) => error.exit(),
@@ -150,66 +146,8 @@ fn is_refused(error: &CommandError) -> bool {
     }
 }
 
-/// `task subscribe`.
-pub(super) async fn subscribe(
-    arguments: &SubscribeArguments,
-    setting: &Setting<'_>,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
-    let session = task::session_for(arguments.agent.as_ref(), setting).await?;
-    session
-        .used(async |session| follow(arguments, setting, session, output).await)
-        .await
-}
-
-async fn follow(
-    arguments: &SubscribeArguments,
-    setting: &Setting<'_>,
-    session: &Session,
-    output: &mut Output,
-) -> Result<Exit, Failure> {
-    let (on, missive) = task::asked(&arguments.task, arguments.agent.as_ref(), setting, session)?;
-    let wish = Wish::listen()?;
-    let known = find(&missive.views(), &on.task, Some(&on.target)).ok();
-    let command = Subscribe {
-        target: on.target.clone(),
-        task: on.task.clone(),
-        context: known.and_then(|task| task.context),
-        binding: arguments.binding,
-    };
-    let unread = output.unread()?;
-    let mut live = Live::begin(output);
-    live.task = Some(on.task.to_string());
-    let followed = missive
-        .subscribe(&command, &mut live, &mut wish.interrupt_or(unread))
-        .await;
-    if is_unread(&wish, &followed) {
-        return Ok(Exit::Done);
-    }
-    live.end(followed.as_ref().ok().map(|done| &done.report))
-        .await?;
-    let told = Told::of(setting).about(&on.target).ended_by(wish.ending());
-    let done = acting::concluded(&missive, output, &told, followed)?;
-    let views = missive.views();
-    let task = match find(&views, &on.task, Some(&on.target)) {
-        Ok(task) => {
-            let task = view(missive.log(), &views, &task, None).await;
-            Some(task.map_err(|error| told.failure(error))?)
-        }
-        // One that nobody registered may be known under no name.
-        Err(_) => None,
-    };
-    let followed = Followed {
-        task,
-        report: &done.report,
-    };
-    output.report(&followed).await?;
-    summary(output, &done);
-    Ok(wish.exit(done.exit))
-}
-
 /// What people should know beside what they saw.
-fn summary(output: &Output, done: &Done<StreamReport>) {
+pub(super) fn summary(output: &Output, done: &Done<StreamReport>) {
     let report = &done.report;
     let answer = &report.answer;
     let counted = |number: u64, one: &str, more: &str| match number {
@@ -257,25 +195,6 @@ struct Streamed<'a>(&'a StreamReport);
 impl Report for Streamed<'_> {
     fn kind(&self) -> Kind {
         Kind::StreamResult
-    }
-
-    fn human(&self, _: &mut Page) {
-        // People saw the text as it came.
-    }
-}
-
-/// `task_subscribe`.
-#[derive(Serialize)]
-struct Followed<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    task: Option<TaskView>,
-    #[serde(flatten)]
-    report: &'a StreamReport,
-}
-
-impl Report for Followed<'_> {
-    fn kind(&self) -> Kind {
-        Kind::TaskSubscribe
     }
 
     fn human(&self, _: &mut Page) {

@@ -60,7 +60,7 @@ enum Current {
 }
 
 /// Updates on their way to whoever watches.
-pub(super) struct Live<'a> {
+pub(in crate::command) struct Live<'a> {
     output: &'a mut Output,
     progress: Option<Progress>,
     escaper: Escaper,
@@ -73,7 +73,7 @@ pub(super) struct Live<'a> {
     /// Whether anything was written to standard output.
     wrote: bool,
     /// The task that is followed, once it is known.
-    pub(super) task: Option<String>,
+    pub(in crate::command) task: Option<String>,
     state: Option<&'static str>,
     /// The last state that was told of another task, and which.
     other: Option<(String, &'static str)>,
@@ -81,7 +81,7 @@ pub(super) struct Live<'a> {
 }
 
 impl<'a> Live<'a> {
-    pub(super) fn begin(output: &'a mut Output) -> Self {
+    pub(in crate::command) fn begin(output: &'a mut Output) -> Self {
         let progress = Some(acting::progress(output, "waiting for the agent"));
         Self {
             output,
@@ -99,7 +99,7 @@ impl<'a> Live<'a> {
     }
 
     /// Ends the last line; gives what went wrong with standard output meanwhile.
-    pub(super) async fn end(mut self, report: Option<&StreamReport>) -> Result<(), Failure> {
+    pub(in crate::command) async fn end(mut self, report: Option<&StreamReport>) -> Result<(), Failure> {
         drop(self.progress.take());
         if self.is_for_people()
             && let Some(report) = report.filter(|_| !self.wrote)

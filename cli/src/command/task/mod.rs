@@ -5,6 +5,7 @@ mod cancel;
 mod get;
 mod list;
 mod shown;
+mod subscribe;
 mod wait;
 
 use super::{Setting, acting, no_log};
@@ -27,7 +28,7 @@ pub(super) async fn run(
         Command::Get(command) => get::run(command, setting, output).await,
         Command::List(command) => list::run(command, setting, output).await,
         Command::Wait(command) => wait::run(command, setting, output).await,
-        Command::Subscribe(command) => super::stream::subscribe(command, setting, output).await,
+        Command::Subscribe(command) => subscribe::run(command, setting, output).await,
         Command::Cancel(command) => cancel::run(command, setting, output).await,
         Command::Artifact(command) => artifact::run(command, setting, output).await,
     }
@@ -39,7 +40,7 @@ async fn session(setting: &Setting<'_>) -> Result<Session, Failure> {
 }
 
 /// The log for a question to an agent: also one that is about to begin, if the agent is named.
-pub(super) async fn session_for(
+async fn session_for(
     agent: Option<&value::Target>,
     setting: &Setting<'_>,
 ) -> Result<Session, Failure> {
@@ -50,7 +51,7 @@ pub(super) async fn session_for(
 }
 
 /// Which task of whom, and the acting room that can ask them.
-pub(super) fn asked(
+fn asked(
     task: &TaskId,
     agent: Option<&value::Target>,
     setting: &Setting<'_>,
