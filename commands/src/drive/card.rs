@@ -147,7 +147,7 @@ impl<L: Log> Missive<L> {
                 before: stored,
                 abandoned: None,
             };
-            match self.fetch(course, peer, search, interrupt).await {
+            match Box::pin(self.fetch(course, peer, search, interrupt)).await {
                 Err(error) if !has_other => {
                     turn += 1;
                     self.before_next(course, error, turn, interrupt).await?;
