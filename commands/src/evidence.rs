@@ -7,6 +7,7 @@ use missive_log::{Ids, Payload, Role};
 use crate::decide::Moment;
 use crate::wire::answer::Answer;
 use crate::wire::headers::{HeaderText, Media};
+use crate::wire::packed::unpack;
 use crate::wire::request::Request;
 
 /// Stands for the value of every secret header when the redactor is asked to replace it, so that also
@@ -51,13 +52,18 @@ pub(crate) fn of_answer(moment: &Moment<'_>, answer: &Answer) -> Vec<Payload> {
             media_type: answer.headers.get("content-type").map(str::to_owned),
             name: None,
         };
-        let body = &answer.body;
-        payloads.push(match answer.headers.media() {
+        let redacted = |about: About, body: &[u8]| match answer.headers.media() {
             Media::Json => redactor.json(ids, Role::Response, about, body),
             Media::EventStream | Media::Other | Media::Missing => {
                 redactor.bytes(ids, Role::Response, about, body)
             }
-        });
+        };
+        // Nobody sees a secret in packed bytes: if there is one, the text is kept instead of them.
+        let with_secret = unpack(&answer.body)
+            .filter(|unpacked| unpacked.whole)
+            .map(|unpacked| redacted(about.clone(), &unpacked.bytes))
+            .filter(|payload| payload.redacted() > 0);
+        payloads.push(with_secret.unwrap_or_else(|| redacted(about, &answer.body)));
     }
     let redacted = payloads.iter().any(|payload| payload.redacted() > 0);
     let lines = answer.headers.0.iter();

@@ -1,11 +1,13 @@
 //! Sending, when the peer behaves.
 
-use missive_fixtures::{Answer, EchoAgent, Seen, Setup};
+use missive_fixtures::{Answer, EchoAgent, ScriptedPeer, Seen, Setup};
 use missive_log::event::EventKind;
+use missive_log::{Log as _, Opened};
 use serde_json::json;
 
-use super::{World, patient, py};
+use super::{World, patient, py, told};
 use crate::note::Note;
+use crate::wire::packed::tests::packed;
 use crate::wire::version::Binding;
 use crate::{Exit, Send, Target};
 
@@ -279,4 +281,43 @@ async fn service_parameters_of_the_user_replace_those_of_the_configuration_and_r
         assert_eq!(request.header_values("x-region"), ["south"]);
         assert_eq!(request.header_values("x-team"), ["ops"]);
     }
+}
+
+#[tokio::test]
+async fn a_secret_that_comes_back_compressed_is_neither_shown_nor_stored() {
+    let peer = ScriptedPeer::start();
+    peer.card(&json!({}));
+    let error = json!({"error": {"code": 400, "message": "what is hunter2-token?"}});
+    let body = packed(error.to_string().as_bytes());
+    let said = Answer::bytes(400, "application/json", body.clone());
+    peer.on_send(&said.header("content-encoding", "gzip"));
+    let harmless = packed(br#"{"error":{"code":400,"message":"boom"}}"#);
+    let world = World::new().with_token("hunter2-token");
+    let world = world.with_agent(&peer.url()).await;
+    let missive = world.missive();
+    let hi = Send::text(py(), "hi");
+
+    let first = missive.send(&hi, &mut patient()).await.unwrap_err();
+    peer.on_send(&Answer::bytes(400, "application/json", harmless.clone()));
+    let second = missive.send(&hi, &mut patient()).await.unwrap_err();
+
+    insta::assert_snapshot!(format!("{}\n{}", told(&first), told(&second)), @r"
+    69 http_status the agent answered HTTP 400: what is [redacted:1]?
+    69 http_status the agent answered HTTP 400: boom
+    ");
+    let mut kept = Vec::new();
+    for event in world.events().await {
+        if event.kind.name() == "a2a.send.failed" {
+            let opened = world.log.payload(event.payloads[0]).await.unwrap();
+            let Opened::Present(row) = opened else {
+                panic!("{opened:?}")
+            };
+            kept.push((event.payloads[0].redacted, row.bytes));
+        }
+    }
+    assert_eq!(kept[0].0, 1);
+    assert!(String::from_utf8_lossy(&kept[0].1).contains("what is [redacted"));
+    // Without a secret in it the payload is what crossed the wire.
+    assert_eq!(kept[1], (0, harmless));
+    assert!(!world.stored().await.contains("hunter2"));
 }

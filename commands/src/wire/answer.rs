@@ -12,6 +12,7 @@ use super::facts::{self, MessageFacts, TaskFacts};
 use super::headers::{Headers, Media};
 use super::json::{Document, JsonError, Limits};
 use super::normal::normalise;
+use super::packed::unpack;
 use super::push::{self, PushCall, PushReply};
 use super::request::Operation;
 use super::text::is_html;
@@ -110,6 +111,16 @@ pub fn read(
         return Ok(deleted(Violations::default()));
     }
     let mut odd = Violations::default();
+    let unpacked = unpack(&answer.body);
+    let is_packed = unpacked.is_some() || answer.headers.coding().is_some();
+    if is_packed {
+        let body = unpacked.map_or_else(|| answer.body.clone(), |unpacked| unpacked.bytes);
+        return Err(if holds_error(&body, limits) {
+            reported()
+        } else {
+            broken("its body is compressed, which was not asked for")
+        });
+    }
     let document = read_body(answer, limits, &mut odd)?;
     // Only the top levels are normalised for finding the way; the object itself is, below.
     let value = document.value();
@@ -153,10 +164,13 @@ pub fn read(
     }
 }
 
+/// Whether a body is an error of either binding, whatever else is wrong with it.
+fn holds_error(body: &[u8], limits: &Limits) -> bool {
+    let document = Document::read(body, limits).ok();
+    document.is_some_and(|document| document.value().get("error").is_some_and(Value::is_object))
+}
+
 fn read_body(answer: &Answer, limits: &Limits, odd: &mut Violations) -> Result<Document, Fault> {
-    if answer.headers.coding().is_some() {
-        return Err(broken("its body is compressed, which was not asked for"));
-    }
     if is_html(&answer.body) {
         return Err(broken("it is a web page"));
     }

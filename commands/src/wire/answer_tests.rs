@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::wire::message::SendMessage;
+use crate::wire::packed::tests::packed;
 use crate::wire::request::ListTasks;
 
 fn answer(status: u16, media: &str, body: &[u8]) -> Answer {
@@ -266,4 +267,33 @@ fn lists_may_leave_out_what_is_empty_and_give_each_task_its_text() {
     assert_eq!(tasks[1].0.task_id.as_deref(), Some("b"));
     assert_eq!(next_page_token.as_deref(), Some("n"));
     assert!(matches!(empty, Reply::Tasks { tasks, next_page_token: None } if tasks.is_empty()));
+}
+
+#[test]
+fn a_compressed_error_of_json_rpc_is_told_and_a_compressed_result_is_not_used() {
+    let error =
+        r#"{"jsonrpc":"2.0","id":"5","error":{"code":-32001,"message":"never heard of it"}}"#;
+    let result = r#"{"jsonrpc":"2.0","id":"5","result":{"message":{}}}"#;
+    for headers in [vec![("content-encoding", "gzip")], Vec::new()] {
+        for (text, told) in [
+            (
+                error,
+                "the agent answered TASK_NOT_FOUND: never heard of it",
+            ),
+            (
+                result,
+                "the agent's answer is unusable: its body is compressed, which was not asked for",
+            ),
+        ] {
+            let answer = Answer {
+                status: 200,
+                headers: headers.clone().into_iter().collect(),
+                body: packed(text.as_bytes()),
+            };
+
+            let read = read(Binding::JsonRpc, &send(), "5", &answer, &Limits::default());
+
+            assert_eq!(read.unwrap_err().to_string(), told);
+        }
+    }
 }

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::headers::Headers;
 use super::json::{Document, Limits};
+use super::packed::unpack;
 use super::text::{excerpt, is_html};
 
 pub use super::error_kind::ErrorKind;
@@ -31,8 +32,15 @@ pub enum ErrorShape {
     Html,
     /// Text.
     Text,
+    /// Bytes in a coding that nobody asked for.
+    Coded,
     /// Nothing.
     Empty,
+}
+
+/// Whether a body is in a coding that is not undone here, and so no words for anybody.
+fn is_coded(headers: &Headers, unpacked: bool, body: &[u8]) -> bool {
+    !unpacked && headers.coding().is_some() && std::str::from_utf8(body).is_err()
 }
 
 /// When to come back.
@@ -87,6 +95,9 @@ impl fmt::Display for PeerError {
         if self.shape == ErrorShape::Html {
             return f.write_str(" with a web page");
         }
+        if self.shape == ErrorShape::Coded {
+            return f.write_str(" in a compressed form that was not asked for");
+        }
         if !self.message.is_empty() {
             write!(f, ": {}", self.message)?;
         }
@@ -102,9 +113,12 @@ const FIELDS_MAX: usize = 16;
 
 /// Reads the error of an answer that is no success, or that holds an error.
 pub fn read_error(status: u16, headers: &Headers, body: &[u8], limits: &Limits) -> PeerError {
+    let unpacked = unpack(body);
+    let body = unpacked.as_ref().map_or(body, |unpacked| &unpacked.bytes);
     let document = Document::read(body, limits).ok();
     let found = match &document {
         Some(document) => Found::in_json(document.value()),
+        None if is_coded(headers, unpacked.is_some(), body) => Found::new(ErrorShape::Coded),
         None => Found::in_text(body),
     };
     let retry_after = headers

@@ -1,6 +1,7 @@
 //! Error bodies of every shape that was met, and what they end as.
 
 use super::super::error_kind::TABLE;
+use super::super::packed::tests::packed;
 use super::*;
 
 fn read(status: u16, body: &str) -> PeerError {
@@ -194,5 +195,43 @@ fn data_that_is_no_array_is_read_all_the_same() {
     assert_eq!(
         read(400, violations).to_string(),
         "the agent answered HTTP 400: Validation failed [message.parts: empty]"
+    );
+}
+
+#[test]
+fn an_error_that_was_compressed_is_read_with_and_without_the_header() {
+    let body = r#"{"error":{"code":-32001,"message":"no such thing here","data":[{"reason":"TASK_NOT_FOUND"}]}}"#;
+    let coded: Headers = [("content-encoding", "gzip")].into_iter().collect();
+    let none = Headers::default();
+
+    for (headers, body) in [
+        (&coded, packed(body.as_bytes())),
+        (&none, packed(body.as_bytes())),
+        // A proxy unpacked it and left the header.
+        (&coded, body.as_bytes().to_vec()),
+    ] {
+        let error = read_error(404, headers, &body, &Limits::default());
+
+        assert_eq!(
+            error.to_string(),
+            "the agent answered TASK_NOT_FOUND: no such thing here"
+        );
+    }
+}
+
+#[test]
+fn a_coding_that_is_not_undone_is_named_and_its_bytes_are_not_shown() {
+    let headers: Headers = [("content-encoding", "br")].into_iter().collect();
+
+    let error = read_error(
+        502,
+        &headers,
+        b"\x8b\x02\x80boom\xff\x03",
+        &Limits::default(),
+    );
+
+    assert_eq!(
+        error.to_string(),
+        "the agent answered HTTP 502 in a compressed form that was not asked for"
     );
 }

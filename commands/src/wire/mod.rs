@@ -19,6 +19,7 @@ pub mod kept;
 pub mod message;
 pub mod negotiate;
 pub mod normal;
+pub mod packed;
 mod parse;
 pub mod push;
 pub mod request;
