@@ -105,7 +105,8 @@ pub(crate) enum Webhook {
 
 A delivery is answered with 202 once it is in the log, whoever asks for the token is answered with 401, and
 what is no update with 400. The token may stand in the header of --auth-header, behind --auth-scheme, or
-alone in X-A2A-Notification-Token or A2A-Notification-Token. TLS is for a proxy in front of it.
+alone in X-A2A-Notification-Token or A2A-Notification-Token, and a wrong one in any of them is refused; give
+--token-env where these two hold another token. TLS is for a proxy in front of it.
 docs/webhooks.md has a recipe.
 
 Exit codes: 0 after --max-events, 82 when --timeout is over, 130 and 143 after an interrupt.")]
@@ -144,6 +145,11 @@ pub(crate) struct WebhookRun {
     #[arg(long, value_name = "SCHEME", default_value = "Bearer", requires = "auth_token_env",
         value_parser = scheme)]
     pub(crate) auth_scheme: String,
+
+    /// The variable with the push configuration's own token, where that is not the value of --auth-token-env:
+    /// then both must be right
+    #[arg(long, value_name = "ENV", value_parser = variable)]
+    pub(crate) token_env: Option<String>,
 
     /// Stop after so many accepted deliveries
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]

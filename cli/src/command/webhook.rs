@@ -27,7 +27,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 /// How often refusals are recorded, at most one event for each reason.
@@ -41,15 +41,31 @@ pub(super) async fn run(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let Webhook::Run(command) = command;
-    let key = key(command)?;
+    let keys = Keys {
+        key: key(command)?,
+        notification_token: notification_token(command)?,
+    };
     let listener = bind(command).await?;
     let session = setting.home.write().await?;
     session
-        .used(async |session| receive(command, key, listener, setting, session, output).await)
+        .used(async |session| receive(command, keys, listener, setting, session, output).await)
         .await
 }
 
-/// What opens the receiver. A secret that cannot be had ends the command here.
+/// What opens the receiver.
+struct Keys {
+    key: Option<Key>,
+    notification_token: Option<Secret>,
+}
+
+/// The push configuration's own token.
+fn notification_token(command: &WebhookRun) -> Result<Option<Secret>, Failure> {
+    let name = command.token_env.as_ref();
+    let token = name.map(|name| auth::variable(name, "--token-env", &Environment::of_process()));
+    token.transpose()
+}
+
+/// What opens the receiver by the operator's header. A secret that cannot be had ends the command here.
 fn key(command: &WebhookRun) -> Result<Option<Key>, Failure> {
     let Some(name) = &command.auth_token_env else {
         return Ok(None);
@@ -84,7 +100,7 @@ async fn bind(command: &WebhookRun) -> Result<TcpListener, Failure> {
 
 async fn receive(
     command: &WebhookRun,
-    key: Option<Key>,
+    keys: Keys,
     listener: TcpListener,
     setting: &Setting<'_>,
     session: &Session,
@@ -94,7 +110,11 @@ async fn receive(
         .local_addr()
         .map_err(|error| Failure::io("the receiver's address is not known", &error))?;
     warn_of_fault(session, output);
-    if key.is_none() {
+    let Keys {
+        key,
+        notification_token,
+    } = keys;
+    if key.is_none() && notification_token.is_none() {
         output.warn(
             "without --auth-token-env whoever reaches this receiver can add deliveries to the log",
         );
@@ -102,12 +122,14 @@ async fn receive(
     let listening = Interrupt::listen();
     let interrupt =
         listening.map_err(|error| Failure::io("signals cannot be listened for", &error))?;
-    let secrets: Vec<Secret> = key.iter().map(|key| key.token.clone()).collect();
+    let tokens = key.iter().map(|key| &key.token);
+    let secrets: Vec<Secret> = tokens.chain(&notification_token).cloned().collect();
     let missive = Arc::new(acting::for_records_with(setting, session, secrets)?);
     let url = format!("http://{address}{}", command.path);
     let how = Receive {
         address: url.clone(),
         key,
+        notification_token,
         body_bytes_max: body_bytes_max(setting),
         accepted_max: command.max_events,
         raw: output.style().mode == Mode::Ndjson,
@@ -117,12 +139,14 @@ async fn receive(
     let reception = Arc::new(reception.map_err(|error| told.failure(error))?);
     let (close, closing) = watch::channel(false);
     let (events, shown) = mpsc::channel(SHOWN_MAX);
+    let limits = Limits::default();
     let serving = tokio::spawn(listen(
         listener,
         Door {
             reception: Arc::clone(&reception),
             path: command.path.clone(),
-            limits: Limits::default(),
+            bodies: Arc::new(Semaphore::new(limits.bodies_bytes_max)),
+            limits,
             events,
             closing,
         },

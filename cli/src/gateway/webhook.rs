@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
@@ -37,6 +37,8 @@ pub(crate) struct Limits {
     pub(crate) head_within: Duration,
     /// Most bytes of a head.
     pub(crate) head_bytes_max: usize,
+    /// Most bytes of all bodies that are held at a time: more than the largest one.
+    pub(crate) bodies_bytes_max: usize,
     /// Longest time until a body is there whole.
     pub(crate) body_within: Duration,
     /// Longest wait for a place among the deliveries that are to be shown.
@@ -51,6 +53,7 @@ impl Default for Limits {
             connections_max: 1_024,
             head_within: Duration::from_secs(15),
             head_bytes_max: 16 << 10,
+            bodies_bytes_max: 128 << 20,
             body_within: Duration::from_secs(30),
             wait_max: Duration::from_secs(10),
             close_within: Duration::from_secs(5),
@@ -85,6 +88,8 @@ pub(crate) struct Door<L> {
     pub(crate) path: String,
     /// The bounds.
     pub(crate) limits: Limits,
+    /// Room for bodies, a permit a byte.
+    pub(crate) bodies: Arc<Semaphore>,
     /// Whoever shows what came.
     pub(crate) events: mpsc::Sender<Event>,
     /// Whether the receiver is about to stop.
@@ -208,6 +213,26 @@ impl<L: Log> Door<L> {
         refusal(refused)
     }
 
+    /// Reads a body to its end, or to its bound; while it is held, so is its room.
+    async fn read(&self, mut body: Incoming) -> Result<(Vec<u8>, OwnedSemaphorePermit), Refused> {
+        let bytes_max = self.reception.body_bytes_max();
+        let mut bytes = Vec::new();
+        let mut room = room_for(&self.bodies, 0)?;
+        while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+            let broken = |_| Refused::new(PushRefusal::Malformed, "the body broke off");
+            let Ok(piece) = frame.map_err(broken)?.into_data() else {
+                continue;
+            };
+            if bytes.len() + piece.len() > bytes_max {
+                let words = "the body is larger than this receiver takes";
+                return Err(Refused::new(PushRefusal::TooLarge, words));
+            }
+            room.merge(room_for(&self.bodies, piece.len())?);
+            bytes.extend_from_slice(&piece);
+        }
+        Ok((bytes, room))
+    }
+
     async fn take(&self, request: Request<Incoming>) -> Result<(), Refused> {
         let (head, body) = request.into_parts();
         let fields = head.headers.iter();
@@ -215,10 +240,11 @@ impl<L: Log> Door<L> {
             .map(|(name, value)| (name.as_str(), value.as_bytes()))
             .collect();
         self.reception.admit(&headers, body.size_hint().exact())?;
-        let read = read(body, self.reception.body_bytes_max());
+        let read = self.read(body);
         let read = timeout(self.limits.body_within, read).await;
-        let body = match read {
-            Ok(Ok(body)) => body,
+        // The room is given back once the delivery is durable.
+        let (body, _room) = match read {
+            Ok(Ok(read)) => read,
             Ok(Err(refused)) => {
                 self.reception.refuse_known(refused, &headers, &[]);
                 return Err(refused);
@@ -256,21 +282,11 @@ fn busy(words: &'static str) -> Refused {
     Refused::new(PushRefusal::Busy, words)
 }
 
-/// Reads a body to its end, or to its bound.
-async fn read(mut body: Incoming, bytes_max: usize) -> Result<Vec<u8>, Refused> {
-    let mut bytes = Vec::new();
-    while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
-        let broken = |_| Refused::new(PushRefusal::Malformed, "the body broke off");
-        let Ok(piece) = frame.map_err(broken)?.into_data() else {
-            continue;
-        };
-        if bytes.len() + piece.len() > bytes_max {
-            let words = "the body is larger than this receiver takes";
-            return Err(Refused::new(PushRefusal::TooLarge, words));
-        }
-        bytes.extend_from_slice(&piece);
-    }
-    Ok(bytes)
+/// Room for `bytes` more.
+fn room_for(bodies: &Arc<Semaphore>, bytes: usize) -> Result<OwnedSemaphorePermit, Refused> {
+    let permits = u32::try_from(bytes).unwrap_or(u32::MAX);
+    let room = Arc::clone(bodies).try_acquire_many_owned(permits);
+    room.map_err(|_| busy("too many bodies at once"))
 }
 
 fn refusal(refused: Refused) -> Response<Whole> {

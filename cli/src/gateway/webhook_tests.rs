@@ -19,6 +19,7 @@ struct World {
     log: Arc<MemoryLog>,
     reception: Arc<Reception<MemoryLog>>,
     events: mpsc::Receiver<Event>,
+    room: Arc<Semaphore>,
     close: watch::Sender<bool>,
     serving: tokio::task::JoinHandle<()>,
     _run: tempfile::TempDir,
@@ -28,6 +29,7 @@ const SMALL: Limits = Limits {
     connections_max: 2,
     head_within: Duration::from_millis(200),
     head_bytes_max: 8 << 10,
+    bodies_bytes_max: 4 << 10,
     body_within: Duration::from_millis(200),
     wait_max: Duration::from_millis(20),
     close_within: Duration::from_secs(5),
@@ -59,6 +61,7 @@ impl World {
             further_secrets: Vec::new(),
         });
         let how = Receive {
+            notification_token: None,
             address: String::new(),
             key: Some(Key {
                 token: Secret::new("t0ken".to_owned()),
@@ -75,9 +78,11 @@ impl World {
         let address = listener.local_addr().unwrap();
         let (close, closing) = watch::channel(false);
         let (events, shown) = mpsc::channel(shown_max);
+        let room = Arc::new(Semaphore::new(limits.bodies_bytes_max));
         let door = Door {
             reception: Arc::clone(&reception),
             path: "/push".to_owned(),
+            bodies: Arc::clone(&room),
             limits,
             events,
             closing,
@@ -88,6 +93,7 @@ impl World {
             log,
             reception,
             events: shown,
+            room,
             close,
             _run: run,
         }
@@ -226,6 +232,37 @@ async fn one_connection_too_many_is_asked_to_come_again() {
     assert_eq!(status(&third), 503);
     let rejections = world.reception.flush().await.unwrap();
     assert_eq!(rejections.first().unwrap().reason, "busy");
+    world.close().await;
+}
+
+#[tokio::test]
+async fn bodies_that_are_too_many_at_once_are_asked_to_come_again() {
+    let limits = Limits {
+        // A body of this receiver may have 1,024 bytes.
+        bodies_bytes_max: 1 << 10,
+        body_within: Duration::from_secs(60),
+        ..SMALL
+    };
+    let world = World::new(limits, 8).await;
+    let mut half = world.connect().await;
+    let head = format!("{HEAD}Content-Length: 1000\r\n\r\n{{\"pad\":\"");
+    half.write_all(format!("{head}{}", "x".repeat(960)).as_bytes())
+        .await
+        .unwrap();
+    // Its bytes are held as soon as the room for them is taken.
+    while world.room.available_permits() > 100 {
+        tokio::task::yield_now().await;
+    }
+
+    let refused = world.answer(&delivery()).await;
+    drop(half);
+    while world.room.available_permits() < 1 << 10 {
+        tokio::task::yield_now().await;
+    }
+    let taken = world.answer(&delivery()).await;
+
+    assert_eq!([status(&refused), status(&taken)], [503, 202]);
+    assert!(refused.contains("\r\nretry-after: 1\r\n"), "{refused}");
     world.close().await;
 }
 

@@ -1,8 +1,8 @@
 //! Who may deliver.
 //!
-//! One token opens the gate, wherever senders put it: in the header that the operator chose, or in one of
-//! the two that A2A senders use for the token of a configuration. What is compared is compared in constant
-//! time, and nobody is told what was wrong.
+//! A token opens the gate, wherever senders put it: in the header that the operator chose, or in one of the
+//! two that A2A senders use for the token of a configuration. Where that token is another one, both must be
+//! there. What is compared is compared in constant time, and nobody is told what was wrong.
 
 use missive_log::Ids;
 use missive_log::fingerprint::Fingerprints;
@@ -35,69 +35,94 @@ impl Key {
     }
 }
 
-/// The gate: closed by a key, or open to everyone.
+/// The gate: closed by locks, or open to everyone.
 #[derive(Debug)]
 pub(super) struct Gate {
-    key: Option<Key>,
+    locks: Vec<Lock>,
     prints: Fingerprints,
 }
 
+/// One token, and the places that it may stand in.
+#[derive(Debug)]
+struct Lock {
+    token: Secret,
+    /// Headers, with the word in front of it there.
+    places: Vec<(String, Option<String>)>,
+}
+
 impl Gate {
-    pub(super) fn new(key: Option<Key>, ids: &Ids) -> Self {
+    /// Closed by a key, and by the token of the push configuration where that is another one.
+    pub(super) fn new(key: Option<Key>, notification_token: Option<Secret>, ids: &Ids) -> Self {
+        let tokens = TOKEN_HEADERS.map(|name| (name.to_owned(), None));
+        let mut locks = Vec::new();
+        if let Some(key) = key {
+            let mut places = vec![(key.header, key.scheme)];
+            if notification_token.is_none() {
+                places.extend(tokens.clone());
+            }
+            let token = key.token;
+            locks.push(Lock { token, places });
+        }
+        if let Some(token) = notification_token {
+            let places = tokens.to_vec();
+            locks.push(Lock { token, places });
+        }
         Self {
-            key,
+            locks,
             prints: Fingerprints::new(ids),
         }
     }
 
-    /// Whether these headers open it. A header that is there twice with two values opens nothing.
+    /// Whether these headers open it: each lock, whatever the others say.
     pub(super) fn opens_for(&self, headers: &Headers) -> bool {
-        let Some(key) = &self.key else {
-            return true;
-        };
-        let mut open = self.is_right(key, headers, &key.header, key.scheme.as_deref());
-        for name in TOKEN_HEADERS {
-            // All are looked at, whatever the first one says.
-            open |= self.is_right(key, headers, name, None);
+        let opened = self.locks.iter().map(|lock| self.opens(lock, headers));
+        opened.fold(true, |all, one| all & one)
+    }
+
+    /// Whether the token stands in one of its places, and in none of them another one (C094). What stands under
+    /// another scheme is no token of ours, and says nothing.
+    fn opens(&self, lock: &Lock, headers: &Headers) -> bool {
+        let (mut right, mut wrong) = (false, false);
+        for (name, value) in &headers.0 {
+            for (place, scheme) in &lock.places {
+                if !name.eq_ignore_ascii_case(place) {
+                    continue;
+                }
+                let told = match scheme {
+                    None => Some(value.trim_ascii()),
+                    Some(scheme) => credential(value, scheme),
+                };
+                let same = told.map(|told| self.is_right(&lock.token, told));
+                right |= same == Some(true);
+                wrong |= same == Some(false);
+            }
         }
-        open
+        right && !wrong
     }
 
     /// Whether a header proves who delivers: its value must be stored nowhere.
     pub(super) fn is_secret(&self, name: &str) -> bool {
-        let own = self.key.as_ref().map(|key| key.header.as_str());
+        let places = self.locks.iter().flat_map(|lock| &lock.places);
+        let own = places.map(|(name, _)| name.as_str());
         let known = TOKEN_HEADERS.into_iter().chain(own);
         known
             .chain(["authorization", "proxy-authorization"])
             .any(|secret| name.eq_ignore_ascii_case(secret))
     }
 
-    fn is_right(&self, key: &Key, headers: &Headers, name: &str, scheme: Option<&str>) -> bool {
-        let mut found = headers.0.iter();
-        let mut values = found
-            .by_ref()
-            .filter(|(field, _)| field.eq_ignore_ascii_case(name));
-        let Some((_, value)) = values.next() else {
-            return false;
-        };
-        let alone = values.all(|(_, again)| again == value);
-        let token = match scheme {
-            None => value.trim_ascii(),
-            Some(scheme) => credential(value, scheme),
-        };
-        let same = self.prints.are_same(token, key.token.expose().as_bytes());
-        same & alone & !token.is_empty()
+    fn is_right(&self, token: &Secret, told: &[u8]) -> bool {
+        let same = self.prints.are_same(told, token.expose().as_bytes());
+        same & !told.is_empty()
     }
 }
 
-/// What follows the scheme; nothing under another one.
-fn credential<'a>(value: &'a [u8], scheme: &str) -> &'a [u8] {
+/// What follows the scheme; `None` under another one.
+fn credential<'a>(value: &'a [u8], scheme: &str) -> Option<&'a [u8]> {
     let value = value.trim_ascii();
     let end = value.iter().position(|byte| *byte == b' ');
-    match value.split_at_checked(end.unwrap_or(value.len())) {
-        Some((word, rest)) if word.eq_ignore_ascii_case(scheme.as_bytes()) => rest.trim_ascii(),
-        Some(_) | None => b"",
-    }
+    let (word, rest) = value.split_at_checked(end.unwrap_or(value.len()))?;
+    word.eq_ignore_ascii_case(scheme.as_bytes())
+        .then(|| rest.trim_ascii())
 }
 
 #[cfg(test)]
@@ -110,7 +135,7 @@ mod tests {
             header: header.to_owned(),
             scheme: scheme.map(str::to_owned),
         };
-        Gate::new(Some(key), &Ids::from_system())
+        Gate::new(Some(key), None, &Ids::from_system())
     }
 
     fn opens(gate: &Gate, headers: &[(&str, &str)]) -> bool {
@@ -135,6 +160,11 @@ mod tests {
             ("x-a2a-notification-token", "t0ken"),
         ];
         assert!(opens(&gate, &both));
+        let everywhere = [
+            ("authorization", "Bearer t0ken"),
+            ("x-a2a-notification-token", "t0ken"),
+        ];
+        assert!(opens(&gate, &everywhere));
     }
 
     #[test]
@@ -158,6 +188,18 @@ mod tests {
                 ("Authorization", "Bearer other"),
             ],
             &[
+                ("authorization", "Bearer t0ken"),
+                ("x-a2a-notification-token", "wrong"),
+            ],
+            &[
+                ("authorization", "Bearer"),
+                ("a2a-notification-token", "t0ken"),
+            ],
+            &[
+                ("x-a2a-notification-token", "t0ken"),
+                ("a2a-notification-token", "wrong"),
+            ],
+            &[
                 ("x-a2a-notification-token", "wrong"),
                 ("x-a2a-notification-token", "t0ken"),
             ],
@@ -179,8 +221,36 @@ mod tests {
     }
 
     #[test]
+    fn a_token_of_the_configuration_that_is_another_one_must_be_there_as_well() {
+        let bearer = |key: Option<Key>| {
+            let token = Secret::new("an0ther".to_owned());
+            Gate::new(key, Some(token), &Ids::from_system())
+        };
+        let both = bearer(Some(Key {
+            token: Secret::new("t0ken".to_owned()),
+            header: "Authorization".to_owned(),
+            scheme: Some("Bearer".to_owned()),
+        }));
+        let right = ("authorization", "Bearer t0ken");
+        let told = |value| ("x-a2a-notification-token", value);
+
+        assert!(opens(&both, &[right, told("an0ther")]));
+        assert!(!opens(&both, &[right]));
+        assert!(!opens(&both, &[right, told("t0ken")]));
+        assert!(!opens(
+            &both,
+            &[("authorization", "Bearer an0ther"), told("an0ther")]
+        ));
+        // Alone it says nothing of other credentials.
+        let alone = bearer(None);
+        assert!(opens(&alone, &[right, told("an0ther")]));
+        assert!(!opens(&alone, &[right, told("t0ken")]));
+        assert!(!opens(&alone, &[right]));
+    }
+
+    #[test]
     fn a_gate_without_a_key_is_open() {
-        let gate = Gate::new(None, &Ids::from_system());
+        let gate = Gate::new(None, None, &Ids::from_system());
 
         assert!(opens(&gate, &[]));
     }

@@ -33,6 +33,7 @@ use crate::failure::{CommandError, Failure};
 use crate::report::push::{DeliveryReport, RejectionReport, StoppedReport};
 use crate::report::raw;
 use crate::run::{Missive, Recorded};
+use crate::secret::Secret;
 use crate::wire::headers::Headers;
 use delivery::{Delivery, check_head, too_large};
 use gate::Gate;
@@ -48,8 +49,10 @@ const SAMPLE_BYTES_MAX: usize = 64 << 10;
 pub struct Receive {
     /// The address and path that it listens on, for the log.
     pub address: String,
-    /// What opens it; `None`: anybody may deliver.
+    /// What opens it. Without it and `notification_token` anybody may deliver.
     pub key: Option<Key>,
+    /// The token of the push configuration, if it is another one than the key's: then it must be there as well.
+    pub notification_token: Option<Secret>,
     /// Most bytes of a body.
     pub body_bytes_max: usize,
     /// It is over after so many accepted deliveries.
@@ -109,7 +112,7 @@ impl<L: Log> Reception<L> {
         let started = missive.record(&begun).await?.last;
         tracing::info!(%operation, "receiver started");
         Ok(Self {
-            gate: Gate::new(how.key, missive.ids()),
+            gate: Gate::new(how.key, how.notification_token, missive.ids()),
             body_bytes_max: how.body_bytes_max,
             raw: how.raw,
             seen,

@@ -31,6 +31,7 @@ async fn world() -> World {
 
 fn how() -> Receive {
     Receive {
+        notification_token: None,
         address: "http://127.0.0.1:7347/a2a/push".to_owned(),
         key: Some(Key {
             token: Secret::new("tok-7f3a".to_owned()),

@@ -99,7 +99,10 @@ impl<'a> Live<'a> {
     }
 
     /// Ends the last line; gives what went wrong with standard output meanwhile.
-    pub(in crate::command) async fn end(mut self, report: Option<&StreamReport>) -> Result<(), Failure> {
+    pub(in crate::command) async fn end(
+        mut self,
+        report: Option<&StreamReport>,
+    ) -> Result<(), Failure> {
         drop(self.progress.take());
         if self.is_for_people()
             && let Some(report) = report.filter(|_| !self.wrote)
