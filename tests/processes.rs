@@ -33,6 +33,39 @@ fn following(world: &TestWorld) -> Child {
 }
 
 #[test]
+fn a_lock_file_that_is_removed_stops_its_holder_and_lets_nobody_else_write_meanwhile() {
+    let world = TestWorld::new();
+    assert_eq!(
+        world
+            .missive(["agent", "add", "py", "http://127.0.0.1:9"])
+            .code,
+        Some(0)
+    );
+    let mut holder = following(&world);
+    let lock = world.missive_home().join("profiles/default/log/lock");
+    std::fs::remove_file(&lock).unwrap();
+    let add = ["agent", "add", "rs", "http://127.0.0.1:9"];
+
+    let refused = world.missive(add);
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    let added = world.missive(add);
+
+    assert_eq!(
+        (refused.code, added.code),
+        (Some(74), Some(0)),
+        "{refused}{added}"
+    );
+    let why = "caused by: the lock file was removed or replaced while this process held it";
+    assert!(refused.stderr.contains(why), "{refused}");
+    assert!(
+        refused.stderr.contains("hint: nothing was written"),
+        "{refused}"
+    );
+    assert_eq!(world.missive(["events", "verify"]).code, Some(0));
+}
+
+#[test]
 fn a_storm_on_an_empty_home_makes_one_log_that_holds_everything() {
     let world = TestWorld::new();
     let aliases: Vec<String> = (0..12).map(|number| format!("agent-{number}")).collect();

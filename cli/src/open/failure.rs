@@ -7,6 +7,7 @@ use super::{Home, shown};
 use crate::failure::Failure;
 use missive_commands::Exit;
 use missive_log::backend::StationError;
+use missive_log::backend::lock;
 use missive_log::backend::station::CompanionError;
 use missive_log::contract::IntegrityFault;
 use missive_log::{AppendError, ReadError};
@@ -35,6 +36,12 @@ fn hinted(failure: Failure, error: &io::Error) -> Failure {
         return failure.hint(
             "the file system is read-only, and missive takes a lock even to read: mount it writable, or \
              copy the folder and set MISSIVE_HOME to the copy",
+        );
+    }
+    if kind == ErrorKind::Other && error.to_string() == lock::LOST {
+        return failure.hint(
+            "nothing was written, and nothing is lost: end the missive that runs on this home, such as `missive \
+             webhook run`, and run the command again. The lock file is never in the way: leave it where it is",
         );
     }
     if kind == ErrorKind::PermissionDenied {

@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const NAME: &str = "lock";
+/// Why a process that held the lock writes no more.
+pub const LOST: &str = "the lock file was removed or replaced while this process held it";
 /// More than a pid and the name of a program take.
 const NOTE_BYTES_MAX: u64 = 256;
 /// The note is filled up with spaces to this length, so that it covers any that stood there before.

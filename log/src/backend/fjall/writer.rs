@@ -16,6 +16,7 @@ use super::ready::{Ready, ReadyEvent};
 use super::remembered::{Ordinals, landed};
 use super::store::Store;
 use super::witness::{Witness, fingerprint};
+use crate::backend::lock::LOST;
 use crate::backend::sequencer::{FORMAT, Sequencer};
 use crate::contract::{AppendError, Appended, Batch, Expect, IntegrityFault};
 use crate::event::{Draft, EventKind, Seq};
@@ -250,7 +251,7 @@ impl Writer {
             });
         }
         if !(self.fence)() {
-            let gone = io::Error::other("the lock at the log's path is another file by now");
+            let gone = io::Error::other(LOST);
             return Err(AppendError::Io(Arc::new(gone)));
         }
         Ok(())
