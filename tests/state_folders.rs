@@ -215,7 +215,7 @@ fn a_disk_that_is_too_full_for_a_checkpoint_ends_no_command_late() {
         note() { head -c 72000 /dev/urandom | base64 -w 0; }
         taken=0
         while [ $taken -lt 40 ]; do
-            timeout -k 1 60 "$MISSIVE" agent add "a$taken" http://127.0.0.1:9 --notes "$(note)" > /dev/null 2> errors
+            timeout -k 1 20 "$MISSIVE" agent add "a$taken" http://127.0.0.1:9 --notes "$(note)" > /dev/null 2> errors
             refused=$?
             [ $refused -eq 0 ] || break
             taken=$((taken + 1))
@@ -224,7 +224,7 @@ fn a_disk_that_is_too_full_for_a_checkpoint_ends_no_command_late() {
         [ $taken -gt 5 ] && echo "some were taken"
         grep -v -e 'test seams' -e hint -e caused errors
         for command in "events verify" "agent list"; do
-            timeout -k 1 60 "$MISSIVE" $command > out 2>&1
+            timeout -k 1 20 "$MISSIVE" $command > out 2>&1
             echo "missive $command: $?"
         done
         [ "$(grep -c 127.0.0.1 out)" -eq "$taken" ] && echo "all are there"

@@ -34,10 +34,9 @@ const CACHE_BYTES: u64 = 8 << 20;
 const JOURNALS_BYTES: u64 = 64 << 20;
 /// From this length on a journal is emptied at close, in bytes: replaying it would slow the next open.
 const CHECKPOINT_BYTES: u64 = 512 << 10;
-/// How long a checkpoint waits for its flush, in steps of a millisecond.
-const FLUSH_STEPS_MAX: u32 = 30_000;
-/// How long closing waits for a merge, in the same steps.
-const MERGE_STEPS_MAX: u32 = 5_000;
+/// How long closing waits for a merge and a flush together, in steps of a millisecond. On a full disk neither ever
+/// ends, and fjall does not say so (C110); where it is cut short, the next open only replays a longer journal.
+const CLOSE_STEPS_MAX: u32 = 4_000;
 
 /// A chunk that touched no more rows came from a log at rest: a few events.
 const REST_ROWS_MAX: usize = 64;
@@ -237,11 +236,12 @@ impl DiskStore {
     /// since fjall skips the recovery of its sequence numbers where it is missing.
     pub(crate) fn close(self) -> Result<(), ViewsError> {
         self.hand_over()?;
+        let mut steps = Steps(CLOSE_STEPS_MAX);
         if self.wrote_table.load(atomic::Ordering::Relaxed) {
-            self.await_merge();
+            self.await_merge(&mut steps);
         }
         let long = self.database.journal_disk_space()? >= CHECKPOINT_BYTES;
-        let settled = long && self.settle()?;
+        let settled = long && self.settle(&mut steps)?;
         let Self {
             folder,
             rows,
@@ -264,25 +264,34 @@ impl DiskStore {
 
     /// Lets a merge of the newest tables end that is due or under way: dropping the database would break it
     /// off, and every later process would begin it anew and break it off as well.
-    fn await_merge(&self) {
-        for _ in 0..MERGE_STEPS_MAX {
-            if self.rows.l0_table_count() < usize::from(NEWEST_TABLES) {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(1));
-        }
+    fn await_merge(&self, steps: &mut Steps) {
+        while self.rows.l0_table_count() >= usize::from(NEWEST_TABLES) && steps.wait() {}
     }
 
     /// Moves what is in memory into tables; whether nothing is left that only the journal has.
-    fn settle(&self) -> Result<bool, ViewsError> {
+    fn settle(&self, steps: &mut Steps) -> Result<bool, ViewsError> {
         self.rows.rotate_memtable()?;
-        for _ in 0..FLUSH_STEPS_MAX {
-            if self.rows.sealed_memtable_count() == 0 {
-                return Ok(true);
+        while self.rows.sealed_memtable_count() > 0 {
+            if !steps.wait() {
+                return Ok(false);
             }
-            std::thread::sleep(std::time::Duration::from_millis(1));
         }
-        Ok(false)
+        Ok(true)
+    }
+}
+
+/// How many milliseconds may still be waited for what works beside us.
+struct Steps(u32);
+
+impl Steps {
+    /// Waits one of them, unless none is left.
+    fn wait(&mut self) -> bool {
+        let Some(left) = self.0.checked_sub(1) else {
+            return false;
+        };
+        self.0 = left;
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        true
     }
 }
 

@@ -22,6 +22,9 @@ use fjall::{
 use std::path::{Path, PathBuf};
 
 const MIB: u64 = 1 << 20;
+/// How long a checkpoint waits for its flushes, in steps of a millisecond: on a full disk they never end, and fjall
+/// does not always say so (C110). Where it is cut short, the next open only replays a longer journal.
+const CHECKPOINT_STEPS_MAX: u32 = 4_000;
 
 /// An open database.
 pub(super) struct Store {
@@ -184,14 +187,16 @@ impl Store {
         for keyspace in keyspaces {
             keyspace.rotate_memtable()?;
         }
-        for keyspace in keyspaces {
-            while keyspace.sealed_memtable_count() > 0 {
-                // Where writing the tables failed (a full disk), this says so; they would never come.
-                self.db.persist(PersistMode::Buffer)?;
-                std::thread::sleep(std::time::Duration::from_millis(1));
+        let is_settled = || keyspaces.iter().all(|k| k.sealed_memtable_count() == 0);
+        for _ in 0..CHECKPOINT_STEPS_MAX {
+            if is_settled() {
+                break;
             }
+            // Where writing the tables failed (a full disk), this may say so; they would never come.
+            self.db.persist(PersistMode::Buffer)?;
+            std::thread::sleep(std::time::Duration::from_millis(1));
         }
-        let settled = keyspaces.iter().all(|k| k.sealed_memtable_count() == 0);
+        let settled = is_settled();
         let path = self.close();
         let journals = journals(&path)?;
         if let ([only], true) = (journals.as_slice(), settled) {
