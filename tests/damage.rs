@@ -338,7 +338,7 @@ fn a_log_that_is_gone_is_missed() {
     missive: the log is gone
     caused by: the log that ended at 3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665:9:fb7fdced363b2393a261d1b987d6d992e5b53a592f98876086e20ec287202bd9 is gone
     hint: restore `missive/profiles/default/log` from a backup that reaches event 9
-    hint: if it is lost for good, move `missive/profiles/default/log` and `missive/witness/3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665` away: the next command begins a new log
+    hint: if it is lost for good, move what is left of it away (`missive/witness/3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665`): the next command begins a new log
     ");
     insta::assert_snapshot!(world.missive(["doctor"]).without_sizes(), @r"
     exit 79
@@ -348,8 +348,46 @@ fn a_log_that_is_gone_is_missed() {
     pass  space          [N] MiB free
     fail  log            the log is gone: the log that ended at 3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665:9:fb7fdced363b2393a261d1b987d6d992e5b53a592f98876086e20ec287202bd9 is gone
                          hint: restore `missive/profiles/default/log` from a backup that reaches event 9
-                         hint: if it is lost for good, move `missive/profiles/default/log` and `missive/witness/3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665` away: the next command begins a new log
+                         hint: if it is lost for good, move what is left of it away (`missive/witness/3c618359bc2842a4ecfe84872dbaa7eb0b634a1c62b3d70c0f750960c1c6c665`): the next command begins a new log
     ");
+}
+
+#[test]
+fn a_home_that_was_moved_and_lost_its_log_is_not_taken_for_a_new_one() {
+    let world = TestWorld::new();
+    recorded(&world);
+    assert_eq!(world.missive(["agent", "list"]).code, Some(0));
+    let moved = world.folder().join("moved");
+    fs::rename(world.missive_home(), &moved).unwrap();
+    fs::remove_dir_all(moved.join("profiles/default/log")).unwrap();
+    let told = |arguments: &[&str]| {
+        let mut command = world.command(arguments.iter().copied());
+        let output = command.env("MISSIVE_HOME", &moved).output().unwrap();
+        world.seen(output).to_string()
+    };
+
+    let read = told(&["events", "verify"]);
+    let written = told(&["agent", "add", "rs", "http://127.0.0.1:9"]);
+    fs::rename(moved.join("profiles/default/views"), moved.join("views")).unwrap();
+    fs::remove_dir_all(moved.join("profiles/default/log")).unwrap();
+    let anew = told(&["agent", "add", "rs", "http://127.0.0.1:9", "--json"]);
+
+    insta::assert_snapshot!(read, @r"
+    exit 79
+    ------- stdout -------
+    fault: the log is gone: the log that the views beside it were made from is gone
+    hint: restore `moved/profiles/default/log` from a backup
+    hint: if it is lost for good, move what is left of it away (`moved/profiles/default/views`): the next command begins a new log
+    ");
+    insta::assert_snapshot!(written, @r"
+    exit 79
+    ------- stderr -------
+    missive: the log is gone
+    caused by: the log that the views beside it were made from is gone
+    hint: restore `moved/profiles/default/log` from a backup
+    hint: if it is lost for good, move what is left of it away (`moved/profiles/default/log`, `moved/profiles/default/views`): the next command begins a new log
+    ");
+    assert!(anew.starts_with("exit 0"), "{anew}");
 }
 
 #[test]

@@ -315,11 +315,14 @@ pub enum IntegrityFault {
         /// The log that is there.
         found: LogId,
     },
-    /// A witness is there and the log is not.
-    #[error("the log that ended at {witnessed} is gone")]
+    /// A witness is there, or what was made from the log, and the log is not.
+    #[error("the log that {} is gone", witnessed.map_or_else(
+        || "the views beside it were made from".to_owned(),
+        |head| format!("ended at {head}"),
+    ))]
     Gone {
-        /// What the witness saw.
-        witnessed: Head,
+        /// What the witness saw, if there is one for this place.
+        witnessed: Option<Head>,
     },
     /// A stored event is no event.
     #[error("event {seq} cannot be read: {what}")]

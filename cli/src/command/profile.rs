@@ -19,7 +19,7 @@ pub(super) fn is_new(setting: &Setting<'_>) -> bool {
         && !setting.config.profiles.contains_key(&setting.profile)
         && matches!(home.profile.exists(), Ok(false))
         // A log that is gone is missed, and not new.
-        && matches!(home.log_folder().witnessed(), Ok(None))
+        && matches!(home.log_folder().lost(), Ok(None))
 }
 
 /// Refuses to read the log of a profile that is not there.

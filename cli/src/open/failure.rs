@@ -81,17 +81,23 @@ pub(crate) fn integrity(home: &Home, message: &str, fault: &IntegrityFault) -> F
         .detail(detail(fault))
         .caused_by(Some(fault));
     if let IntegrityFault::Gone { witnessed } = fault {
-        let (log, witness) = (home.profile.log(), home.profile.witness());
+        let log = shown(&home.profile.log());
+        let mut left = vec![home.profile.log(), home.profile.views()];
+        let mut reaches = String::new();
+        if let Some(head) = witnessed {
+            left.push(home.profile.witness().join(head.log.to_string()));
+            reaches = format!(" that reaches event {}", head.seq);
+        }
+        left.retain(|path| path.exists());
+        let left: Vec<String> = left
+            .iter()
+            .map(|path| format!("`{}`", shown(path)))
+            .collect();
         return failure
+            .hint(format!("restore `{log}` from a backup{reaches}"))
             .hint(format!(
-                "restore `{}` from a backup that reaches event {}",
-                shown(&log),
-                witnessed.seq
-            ))
-            .hint(format!(
-                "if it is lost for good, move `{}` and `{}` away: the next command begins a new log",
-                shown(&log),
-                shown(&witness.join(witnessed.log.to_string()))
+                "if it is lost for good, move what is left of it away ({}): the next command begins a new log",
+                left.join(", ")
             ));
     }
     failure

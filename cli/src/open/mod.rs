@@ -57,7 +57,7 @@ impl Home {
 
     /// The files of the log.
     pub(crate) fn log_folder(&self) -> LogFolder {
-        LogFolder::new(self.profile.log(), self.profile.witness())
+        LogFolder::new(self.profile.log(), self.profile.witness()).with_made(self.profile.views())
     }
 
     /// Opens the log that is there; `None`, and nothing created, where there was never one.
@@ -68,12 +68,14 @@ impl Home {
         if exists && folder.is_begun().map_err(refused)? {
             return Session::open(self).await.map(Some);
         }
-        match folder.witnessed().map_err(refused)? {
+        let lost = folder.lost().map_err(refused)?;
+        match lost {
             None => Ok(None),
-            Some(witnessed) => {
-                let fault = IntegrityFault::Gone { witnessed };
-                Err(failure::integrity(self, "the log is gone", &fault))
+            // Another process began it between the two looks.
+            Some(_) if exists && folder.is_begun().map_err(refused)? => {
+                Session::open(self).await.map(Some)
             }
+            Some(fault) => Err(failure::integrity(self, "the log is gone", &fault)),
         }
     }
 

@@ -85,9 +85,11 @@ impl Reanchor {
             IntegrityFault::OtherLink {
                 witnessed, head, ..
             } => facts((witnessed.seq, witnessed.link), (head.seq, head.link)),
-            IntegrityFault::OtherLog { witnessed, .. } | IntegrityFault::Gone { witnessed } => {
-                facts((witnessed.seq, witnessed.link), end)
-            }
+            IntegrityFault::OtherLog { witnessed, .. }
+            | IntegrityFault::Gone {
+                witnessed: Some(witnessed),
+            } => facts((witnessed.seq, witnessed.link), end),
+            IntegrityFault::Gone { witnessed: None } => facts(end, end),
             IntegrityFault::Chain(_)
             | IntegrityFault::Unreadable { .. }
             | IntegrityFault::Thread { .. }

@@ -4,7 +4,7 @@ use super::check;
 use super::folder::{Kept, LogFolder, journals, sync_folder};
 use super::isolated::{damaged_store, open_isolated, refused};
 use super::store::{self, Damage, Store};
-use super::witness::{Heard, Testimony, Witness, fingerprint};
+use super::witness::{Heard, Testimony, Witness, fingerprint, place_of};
 use super::{OpenError, fault, id_of, salvage};
 use crate::backend::sequencer::{FORMAT, Sequencer, genesis_draft, thread_keys};
 use crate::contract::{Head, IntegrityFault, Record};
@@ -95,7 +95,7 @@ fn check_open(
     let (Some(first), Some(last)) = (first, last) else {
         let witnessed = testimony.newest().map(|said| said.head);
         return Err(OpenError::Integrity(Arc::new(match witnessed {
-            Some(witnessed) => IntegrityFault::Gone { witnessed },
+            Some(_) => IntegrityFault::Gone { witnessed },
             None => IntegrityFault::Store {
                 what: "the database holds no event".to_owned(),
             },
@@ -147,10 +147,8 @@ fn check_open(
 
 /// Makes a database beside, with its first event, and gives it its name when it is complete.
 fn begin(folder: &LogFolder, ids: &Ids) -> Result<PathBuf, OpenError> {
-    if let Some(heard) = Heard::of(folder, None)?.newest() {
-        return Err(OpenError::Integrity(Arc::new(IntegrityFault::Gone {
-            witnessed: heard.head,
-        })));
+    if let Some(fault) = folder.lost()? {
+        return Err(OpenError::Integrity(Arc::new(fault)));
     }
     let made = folder.begin_database()?;
     let genesis = genesis_draft(ids);
@@ -187,8 +185,13 @@ fn rejoin(
     let mut witness = Witness::open(folder, said)?;
     let behind = testimony.inside.is_none_or(|h| h.head != head)
         || testimony.outside.is_none_or(|h| h.head != head);
-    if trusted && behind {
-        witness.say(|said| said.head = head)?;
+    // Where all of it was moved, the witness goes along.
+    let place = place_of(folder);
+    if trusted && (behind || witness.said().place != place) {
+        witness.say(|said| {
+            said.head = head;
+            said.place = place;
+        })?;
     }
     Ok(witness)
 }

@@ -15,7 +15,7 @@
 //! ```
 
 use super::witness::Heard;
-use crate::contract::Head;
+use crate::contract::IntegrityFault;
 use crate::event::Seq;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -28,6 +28,8 @@ use std::path::{Path, PathBuf};
 pub struct LogFolder {
     root: PathBuf,
     witnesses: PathBuf,
+    /// What is made from the log, elsewhere.
+    made: Option<PathBuf>,
 }
 
 /// A file name that no journal of ours has is not touched; neither is a larger number of journals.
@@ -51,7 +53,16 @@ impl LogFolder {
         Self {
             root: root.into(),
             witnesses: witnesses.into(),
+            made: None,
         }
+    }
+
+    /// The same, with a folder that holds something only once there is a log: where no witness knows this place,
+    /// since all of it was moved, that shows that one was here.
+    #[must_use]
+    pub fn with_made(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.made = Some(folder.into());
+        self
     }
 
     /// The folder itself.
@@ -64,10 +75,23 @@ impl LogFolder {
         Ok(self.current()?.is_some())
     }
 
-    /// The newest head that a witness of a log in this folder saw, also where that log is gone. Creates
-    /// nothing.
-    pub fn witnessed(&self) -> io::Result<Option<Head>> {
-        Ok(Heard::of(self, None)?.newest().map(|heard| heard.head))
+    /// Whether a log was here that is gone: a witness of it saw its head, or what was made from it is there.
+    /// Creates nothing. Ask before [`is_begun`](Self::is_begun) again: another process may just have begun it.
+    pub fn lost(&self) -> io::Result<Option<IntegrityFault>> {
+        let witnessed = Heard::of(self, None)?.newest().map(|heard| heard.head);
+        let lost = witnessed.is_some() || self.has_made()?;
+        Ok(lost.then_some(IntegrityFault::Gone { witnessed }))
+    }
+
+    fn has_made(&self) -> io::Result<bool> {
+        let Some(made) = &self.made else {
+            return Ok(false);
+        };
+        match fs::read_dir(made) {
+            Ok(mut entries) => Ok(entries.next().is_some()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// The folder of the second witnesses.

@@ -104,9 +104,19 @@ impl Testimony {
     }
 }
 
-/// What stands for a profile's folder.
-fn place_of(folder: &LogFolder) -> [u8; 16] {
-    let sum = checksum(&[b"place", folder.root().as_os_str().as_bytes()]);
+/// What stands for a profile's folder, whichever links lead to it.
+pub(super) fn place_of(folder: &LogFolder) -> [u8; 16] {
+    let root = folder.root();
+    // The folder itself may be gone; the one that it lies in is there.
+    let real = root.parent().and_then(|parent| parent.canonicalize().ok());
+    match (real, root.file_name()) {
+        (Some(parent), Some(name)) => place(&parent.join(name)),
+        (Some(_) | None, _) => place(root),
+    }
+}
+
+fn place(root: &Path) -> [u8; 16] {
+    let sum = checksum(&[b"place", root.as_os_str().as_bytes()]);
     sum.first_chunk::<16>().copied().unwrap_or_default()
 }
 
@@ -156,11 +166,12 @@ fn by_place(folder: &LogFolder) -> io::Result<Option<Testimony>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    let place = place_of(folder);
+    // Earlier witnesses name the place as it was written, through links.
+    let places = [place_of(folder), place(folder.root())];
     let mut newest: Option<Testimony> = None;
     for entry in entries {
         if let Some(heard) = read(&entry?.path())?
-            && heard.place == place
+            && places.contains(&heard.place)
             && newest.is_none_or(|newest| newest.head.seq < heard.head.seq)
         {
             newest = Some(heard);

@@ -25,8 +25,12 @@ impl World {
         }
     }
 
+    fn home(&self, name: &str) -> PathBuf {
+        self.temporary.path().join(name)
+    }
+
     fn folder(&self, name: &str) -> LogFolder {
-        let home = self.temporary.path().join(name);
+        let home = self.home(name);
         LogFolder::new(home.join("log"), home.join("witness"))
     }
 
@@ -249,7 +253,59 @@ async fn a_log_that_is_gone_is_not_begun_anew() {
     let OpenError::Integrity(fault) = refused else {
         panic!("{refused}")
     };
+    let witnessed = Some(witnessed);
     assert_eq!(*fault, IntegrityFault::Gone { witnessed });
+}
+
+#[tokio::test]
+async fn a_log_that_was_moved_and_opened_is_missed_at_its_new_place() {
+    let world = World::new();
+    let log = world.open("a");
+    log.append(world.batch(2)).await.unwrap();
+    drop(log);
+    fs::rename(world.home("a"), world.home("b")).unwrap();
+    let log = world.open("b");
+    let witnessed = Some(head(&log));
+    drop(log);
+    fs::remove_dir_all(world.folder("b").root()).unwrap();
+
+    let refused = world.try_open("b").unwrap_err();
+
+    assert!(
+        matches!(&refused, OpenError::Integrity(fault) if **fault == IntegrityFault::Gone { witnessed }),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
+async fn a_log_is_missed_by_whatever_link_its_place_is_named() {
+    let world = World::new();
+    let log = world.open("a");
+    let witnessed = Some(head(&log));
+    drop(log);
+    fs::remove_dir_all(world.folder("a").root()).unwrap();
+    std::os::unix::fs::symlink(world.home("a"), world.home("link")).unwrap();
+
+    let lost = world.folder("link").lost().unwrap();
+
+    assert_eq!(lost, Some(IntegrityFault::Gone { witnessed }));
+}
+
+#[tokio::test]
+async fn what_was_made_from_a_log_shows_that_there_was_one() {
+    let world = World::new();
+    let made = world.home("a").join("views");
+    fs::create_dir_all(&made).unwrap();
+    let folder = world.folder("a").with_made(&made);
+    assert_eq!(folder.lost().unwrap(), None);
+
+    fs::write(made.join("row"), "x").unwrap();
+
+    let witnessed = None;
+    assert_eq!(
+        folder.lost().unwrap(),
+        Some(IntegrityFault::Gone { witnessed })
+    );
 }
 
 #[tokio::test]
