@@ -4,6 +4,8 @@ use crate::{TestWorld, ids_hidden};
 use missive_fixtures::{Answer, EchoAgent, ScriptedPeer, Setup, wire};
 use serde_json::{Value, json};
 
+const CARD: &str = "/.well-known/agent-card.json";
+
 fn seen(world: &TestWorld, arguments: &[&str]) -> String {
     let words = ["agent"].iter().chain(arguments).copied();
     ids_hidden(&world.missive(words).to_string())
@@ -436,5 +438,122 @@ fn grpc_is_kept_and_said_not_to_be_spoken() {
     insta::assert_snapshot!(send.stderr, @r"
     missive: no interface of the agent can be used: only grpc was asked for
     hint: after `missive agent add ALIAS http://127.0.0.1:[PORT]`, `missive agent inspect ALIAS` shows every interface and why it is not taken; missive speaks http+json and json-rpc
+    ");
+}
+
+#[test]
+fn a_card_from_a_file_is_used_for_an_agent_that_shows_none_until_one_comes() {
+    let peer = ScriptedPeer::start();
+    let shown = peer.card_value();
+    peer.on("GET", CARD, Answer::unauthorized("Bearer realm=\"cards\""));
+    let answer = r#"{"message":{"messageId":"m","role":"ROLE_AGENT","parts":[{"text":"hi"}]}}"#;
+    peer.on_send(&Answer::a2a(answer));
+    let world = TestWorld::new();
+    let file = world.folder().join("shy.json");
+    std::fs::write(&file, shown.to_string()).unwrap();
+    let file = file.to_str().unwrap();
+
+    let added = world.missive(["agent", "add", "shy", &peer.url(), "--card-file", file]);
+    let sent = world.missive(["send", "shy", "hello"]);
+    let asked = peer.requests_to("GET", CARD).len();
+    let refused = world.missive(["agent", "refresh", "shy"]);
+    let again = world.missive(["send", "shy", "hello"]);
+    let card = |world: &TestWorld| {
+        let shown = world.missive(["agent", "show", "shy", "--json"]).json();
+        shown["data"]["agent"]["card"]["path"].clone()
+    };
+    let before = card(&world);
+    peer.card(&json!({}));
+    let refreshed = world.missive(["agent", "refresh", "shy"]);
+
+    let codes = [added, sent, again, refreshed].map(|run| run.code);
+    assert_eq!(codes, [Some(0); 4]);
+    assert_eq!(
+        (asked, before, card(&world)),
+        (0, json!("given"), json!("well_known"))
+    );
+    insta::assert_snapshot!(ids_hidden(&refused.to_string()), @r#"
+    exit 77
+    ------- stderr -------
+    missive: no card from http://127.0.0.1:[PORT]/.well-known/agent-card.json: the agent answered unauthenticated (HTTP 401): unauthorized
+    hint: the agent asks for `Bearer realm="cards"`
+    hint: give credentials with --bearer-token-env ENV, with --header 'Name: value', or with an [auth_refs] entry and `missive agent add --auth-ref NAME`
+    hint: a card that you have in a file is taken with `missive agent add ALIAS URL --card-file FILE`
+    "#);
+}
+
+#[test]
+fn a_card_file_is_as_bounded_and_as_hostile_as_a_card_that_comes() {
+    let world = TestWorld::new();
+    let file = world.folder().join("card.json");
+    let file = file.to_str().unwrap();
+    let add = ["add", "py", "http://py.test", "--card-file", file];
+    let mut said = Vec::new();
+
+    said.push(seen(&world, &add));
+    for content in [
+        wire("cards/c019_html.json").to_vec(),
+        wire("cards/c008_v03_shape.json").to_vec(),
+        wire("cards/invalid_utf8.json").to_vec(),
+        wire("cards/array.json").to_vec(),
+        vec![b' '; (1 << 20) + 1],
+    ] {
+        std::fs::write(file, content).unwrap();
+        said.push(seen(&world, &add));
+    }
+
+    insta::assert_snapshot!(said.join("\n"), @r"
+    exit 74
+    ------- stderr -------
+    missive: card.json cannot be read
+    caused by: No such file or directory (os error 2)
+
+    exit 65
+    ------- stderr -------
+    missive: not an Agent Card: HTML received from card.json
+    hint: --card-file takes the JSON of an A2A 1.0 agent card, as agents serve it at /.well-known/agent-card.json
+
+    exit 65
+    ------- stderr -------
+    missive: the agent at card.json offers only A2A 0.3.0, and missive speaks 1.0
+    hint: --card-file takes the JSON of an A2A 1.0 agent card, as agents serve it at /.well-known/agent-card.json
+
+    exit 65
+    ------- stderr -------
+    missive: not an Agent Card: what card.json sent is no usable JSON
+    caused by: not UTF-8 at byte 33
+    hint: --card-file takes the JSON of an A2A 1.0 agent card, as agents serve it at /.well-known/agent-card.json
+
+    exit 65
+    ------- stderr -------
+    missive: not an Agent Card: the JSON from card.json is no object
+    hint: --card-file takes the JSON of an A2A 1.0 agent card, as agents serve it at /.well-known/agent-card.json
+
+    exit 65
+    ------- stderr -------
+    missive: the card in card.json is longer than 1048576 bytes
+    hint: raise `max_card_bytes` in [qos]
+    ");
+    assert!(!world.missive_home().exists());
+}
+
+#[test]
+fn an_agent_that_speaks_only_grpc_is_told_as_such() {
+    let world = TestWorld::new();
+    let file = world.folder().join("card.json");
+    let card = json!({"name": "g", "description": "", "version": "1", "capabilities": {}, "skills": [],
+        "defaultInputModes": [], "defaultOutputModes": [], "supportedInterfaces": [
+            {"url": "localhost:50051", "protocolBinding": "GRPC", "protocolVersion": "1.0"}]});
+    std::fs::write(&file, card.to_string()).unwrap();
+    let file = file.to_str().unwrap();
+    seen(&world, &["add", "g", "http://py.test", "--card-file", file]);
+
+    let sent = world.missive(["send", "g", "hi"]);
+
+    insta::assert_snapshot!(ids_hidden(&sent.to_string()), @r"
+    exit 69
+    ------- stderr -------
+    missive: no interface of the agent can be used: it offers only gRPC (localhost:50051), which is not spoken yet
+    hint: `missive agent inspect g` shows every interface and why it is not taken; missive speaks http+json and json-rpc
     ");
 }

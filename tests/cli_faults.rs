@@ -82,7 +82,7 @@ fn an_agent_that_cannot_be_reached_or_used_is_told_apart() {
     exit 69
     ------- stderr -------
     missive: no Agent Card under http://127.0.0.1:[PORT]/
-    hint: check the address; an agent without a card is registered with --interface BINDING=URL, or spoken to with --binding
+    hint: check the address; an agent without a card is registered with --interface BINDING=URL or --card-file FILE, or spoken to with --binding
     ");
     peer.card(&json!({}));
     peer.on_send(&Answer::too_many_requests("7"));

@@ -114,6 +114,7 @@ fn a_card_behind_a_login_is_told_with_what_it_asks_for() {
     missive: no card from http://127.0.0.1:[PORT]/.well-known/agent-card.json: the agent answered unauthenticated (HTTP 401): unauthorized
     hint: the agent asks for `Bearer realm="cards"`
     hint: give credentials with --bearer-token-env ENV, with --header 'Name: value', or with an [auth_refs] entry and `missive agent add --auth-ref NAME`
+    hint: a card that you have in a file is taken with `missive agent add ALIAS URL --card-file FILE`
     "#);
 }
 

@@ -316,10 +316,10 @@ impl<L: Log> Missive<L> {
         let card = read_card(&bytes, Media::Json, body.url.as_str(), &limits).ok();
         Ok(card.map(|card| CardView {
             fetched: body.validated_at.to_string(),
-            etag: body.etag.map(|etag| etag.to_string()),
+            etag: body.etag.as_ref().map(ToString::to_string),
             fresh_until: body.fresh_until.to_string(),
             url: body.url.to_string(),
-            path: body.path.as_str(),
+            path: body.origin(),
             name: card.name,
             version: card.version,
             description: card.description,

@@ -129,6 +129,7 @@ pub fn spoken(kind: &EventKind) -> Option<&'static [Role]> {
         | EventKind::CardChanged(_)
         | EventKind::ExtendedCardFetched(_)
         | EventKind::KeyPinned(_)
+        | EventKind::CardGiven(_)
         | EventKind::SubscriptionRequested(_)
         | EventKind::PushConfigured(_)
         | EventKind::PushRemoved(_)

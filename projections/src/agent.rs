@@ -137,8 +137,8 @@ pub struct CardBody {
     pub base: Option<BareUrl>,
     /// The exact place that answered.
     pub url: BareUrl,
-    /// Which path answered.
-    pub path: CardPath,
+    /// Which path answered; none did if a person gave it.
+    pub path: Option<CardPath>,
     /// Its entity tag.
     pub etag: Option<EntityTag>,
     /// Its `Last-Modified`.
@@ -152,6 +152,18 @@ pub struct CardBody {
     /// When that was.
     #[serde(with = "micros")]
     pub validated_at: Timestamp,
+}
+
+impl CardBody {
+    /// Whether it may be used without asking the agent.
+    pub fn is_fresh(&self, now: Timestamp) -> bool {
+        self.path.is_none() || self.fresh_until > now
+    }
+
+    /// Where it is from: the name of a path, or `given`.
+    pub fn origin(&self) -> &'static str {
+        self.path.map_or("given", CardPath::as_str)
+    }
 }
 
 /// A request for a card that failed.
@@ -179,7 +191,7 @@ pub(crate) struct Agents;
 
 impl Projection for Agents {
     const NAME: &'static str = "agent";
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
     const TABLES: &'static [Table] = &[Table::Agents, Table::Cards, Table::Identities];
 
     fn apply(rows: &mut impl Rows, event: &Event) {
@@ -193,6 +205,7 @@ impl Projection for Agents {
             EventKind::CardChecked(facts) => checked(rows, event, facts),
             EventKind::ExtendedCardFetched(_) => extended(rows, event),
             EventKind::KeyPinned(facts) => pinned(rows, event, facts),
+            EventKind::CardGiven(_) => given(rows, event),
             // Listed, not `_`: a new fact must be considered here before it compiles.
             EventKind::LogCreated(_)
             | EventKind::LogExported(_)
@@ -379,7 +392,7 @@ fn fetched(rows: &mut impl Rows, event: &Event, facts: &CardFetched) {
             source: Source::of(event, &[Role::Response]),
             base: card.asked.clone(),
             url: facts.url.clone(),
-            path: facts.path,
+            path: Some(facts.path),
             etag: facts.etag.clone(),
             last_modified: facts.last_modified,
             fresh_until: facts.fresh_until,
@@ -394,6 +407,29 @@ fn fetched(rows: &mut impl Rows, event: &Event, facts: &CardFetched) {
         body.validated = event.seq;
         body.validated_at = event.at;
     }
+    card.failure = None;
+    save(rows, Table::Cards, key(&alias), &card);
+}
+
+/// A card that a person gave stays until a newer one comes: nobody said how long it may be used.
+fn given(rows: &mut impl Rows, event: &Event) {
+    let Some((alias, mut card)) = card_of(rows, event) else {
+        return;
+    };
+    let Some(Entry::Present(agent)) = load(rows, Table::Agents, key(&alias)) else {
+        return;
+    };
+    card.body = Some(CardBody {
+        source: Source::of(event, &[Role::Response]),
+        base: Some(agent.url.clone()),
+        url: agent.url,
+        path: None,
+        etag: None,
+        last_modified: None,
+        fresh_until: event.at,
+        validated: event.seq,
+        validated_at: event.at,
+    });
     card.failure = None;
     save(rows, Table::Cards, key(&alias), &card);
 }

@@ -107,6 +107,7 @@ impl Projection for Messages {
             | EventKind::CardChanged(_)
             | EventKind::ExtendedCardFetched(_)
             | EventKind::KeyPinned(_)
+            | EventKind::CardGiven(_)
             | EventKind::SubscriptionRequested(_)
             | EventKind::StreamMalformed(_)
             | EventKind::StreamClosed(_)

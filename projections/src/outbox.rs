@@ -137,6 +137,7 @@ impl Projection for Outbox {
             | EventKind::CardChanged(_)
             | EventKind::ExtendedCardFetched(_)
             | EventKind::KeyPinned(_)
+            | EventKind::CardGiven(_)
             | EventKind::StreamMessage(_)
             | EventKind::StreamMalformed(_)
             | EventKind::PushConfigured(_)

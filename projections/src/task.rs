@@ -149,6 +149,7 @@ pub(crate) fn report(kind: &EventKind) -> Option<Report<'_>> {
         | EventKind::CardChanged(_)
         | EventKind::ExtendedCardFetched(_)
         | EventKind::KeyPinned(_)
+        | EventKind::CardGiven(_)
         | EventKind::StreamRequested(_)
         | EventKind::SubscriptionRequested(_)
         | EventKind::StreamMessage(_)

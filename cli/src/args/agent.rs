@@ -12,7 +12,9 @@ pub(crate) enum Agent {
     #[command(after_help = "Examples:
   missive agent add weather https://weather.example
   missive agent add py http://127.0.0.1:7101 --tag local --binding-preference json-rpc
-  missive agent add crm https://crm.example --auth-ref crm --notes 'owned by sales'")]
+  missive agent add crm https://crm.example --auth-ref crm --notes 'owned by sales'
+  missive agent add bare http://127.0.0.1:9000 --interface json-rpc=http://127.0.0.1:9000/rpc
+  missive agent add shy https://shy.example --card-file shy-card.json")]
     Add(Add),
 
     /// List the registered agents
@@ -110,6 +112,11 @@ pub(crate) struct Add {
     /// (repeat)
     #[arg(long, value_name = "FILE")]
     pub(crate) card_key: Vec<PathBuf>,
+
+    /// Take the agent's card from this file, for an agent that shows none or wants a login for it: it is
+    /// used until `agent refresh` brings another
+    #[arg(long, value_name = "FILE")]
+    pub(crate) card_file: Option<PathBuf>,
 }
 
 /// One alias.

@@ -1,8 +1,8 @@
 //! Register an agent. No request is made.
 
 use missive_log::event::facts::{InterfaceFacts, Name};
-use missive_log::event::kind::AgentAdded;
-use missive_log::event::{Alias, EventKind, Subject};
+use missive_log::event::kind::{AgentAdded, CardGiven};
+use missive_log::event::{Alias, Draft, EventKind, OperationId, Subject};
 use missive_log::payload::About;
 use missive_log::{Payload, Role};
 use missive_projections::Views;
@@ -10,9 +10,13 @@ use serde_json::{Map, Value};
 
 use super::agent_pin::pins;
 use super::{Decide, Decision, Moment, Undecided, unchanged};
+use crate::evidence;
 use crate::facts;
 use crate::peer::agent_url;
 use crate::refusal::Refusal;
+use crate::wire::card::{Card, CardError, read_card};
+use crate::wire::headers::Media;
+use crate::wire::json::Limits;
 use crate::wire::signature::Key;
 use crate::wire::text::excerpt;
 use crate::wire::version::Binding;
@@ -43,6 +47,40 @@ pub struct AgentAdd {
     pub metadata: Vec<(String, String)>,
     /// Public keys that its cards must be signed by.
     pub card_keys: Vec<Key>,
+    /// The card of an agent that shows none to us.
+    pub card: Option<GivenCard>,
+}
+
+/// A card that a person has.
+#[derive(Clone, Debug)]
+pub struct GivenCard {
+    card: Card,
+    text: String,
+}
+
+impl GivenCard {
+    /// Reads a card; `from` says in errors whose it is. It is a stranger's text like every other card.
+    ///
+    /// # Errors
+    /// See [`CardError`].
+    pub fn read(bytes: &[u8], from: &str) -> Result<Self, CardError> {
+        let card = read_card(bytes, Media::Json, from, &Limits::default())?;
+        // What is JSON is UTF-8.
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        Ok(Self { card, text })
+    }
+
+    fn draft(&self, moment: &Moment<'_>, alias: &Alias, operation: &OperationId) -> Draft {
+        let kind = EventKind::CardGiven(CardGiven {
+            card: facts::card(moment.redactor, &self.card),
+            violations: facts::violations(&self.card.odd),
+        });
+        let payload = evidence::of_object(moment.ids, moment.redactor, Role::Response, &self.text);
+        let mut draft = moment.draft(Subject::Agent(alias.clone()), kind, vec![payload]);
+        draft.operation = Some(operation.clone());
+        draft.links.agent = Some(alias.clone());
+        draft
+    }
 }
 
 impl AgentAdd {
@@ -58,6 +96,7 @@ impl AgentAdd {
             notes: None,
             metadata: Vec::new(),
             card_keys: Vec::new(),
+            card: None,
         }
     }
 
@@ -171,6 +210,8 @@ impl Decide for AgentAdd {
         draft.links.agent = Some(self.alias.clone());
         let mut drafts = vec![draft];
         drafts.extend(pins(moment, &self.alias, &operation, &self.card_keys));
+        let given = self.card.iter();
+        drafts.extend(given.map(|card| card.draft(moment, &self.alias, &operation)));
         Ok(Decision {
             expect: vec![expect],
             drafts,

@@ -86,7 +86,7 @@ impl<L: Log> Missive<L> {
         let now = self.ids().now();
         let stored = match stored {
             Some(stored)
-                if want == Want::Usable && stored.is_usable() && stored.body.fresh_until > now =>
+                if want == Want::Usable && stored.is_usable() && stored.body.is_fresh(now) =>
             {
                 let fresh_until = stored.body.fresh_until.to_string();
                 tracing::info!(fresh_until, "card is known");

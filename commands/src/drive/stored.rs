@@ -142,7 +142,7 @@ impl<L: Log> Missive<L> {
         };
         // An answer that may not be kept has no lifetime, so most need no second look.
         let no_store =
-            body.fresh_until <= body.validated_at && self.forbade_storing(body.validated).await?;
+            !body.is_fresh(body.validated_at) && self.forbade_storing(body.validated).await?;
         Ok(Some(Stored {
             hidden: redacted > 0 && calls_need(&card).any(is_redacted),
             body,

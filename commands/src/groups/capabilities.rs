@@ -178,6 +178,7 @@ impl<L: Log> Missive<L> {
         let event = records.first().and_then(|record| record.decode().ok());
         Ok(match event.map(|event| event.kind) {
             Some(EventKind::CardFetched(fetched)) => fetched.card,
+            Some(EventKind::CardGiven(given)) => Some(given.card),
             Some(_) | None => None,
         })
     }

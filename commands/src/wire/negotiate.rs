@@ -12,6 +12,9 @@ use super::host::{HostClass, class_of};
 use super::text::excerpt;
 use super::version::{Binding, SPOKEN, Version};
 
+/// How many addresses of one agent an error names.
+const URLS_MAX: usize = 3;
+
 /// What the user wants, apart from what the card offers.
 #[derive(Clone, Debug, Default)]
 pub struct Wishes {
@@ -461,11 +464,30 @@ impl Found {
                 considered,
             });
         }
+        if let Some(urls) = only_grpc(&considered) {
+            let first = format!("it offers only gRPC ({urls}), which is not spoken yet");
+            return Err(NoChoice::NothingFits { first, considered });
+        }
         match considered.iter().find_map(|row| row.refused.clone()) {
             Some(first) => Err(NoChoice::NothingFits { first, considered }),
             None => Err(NoChoice::Nothing),
         }
     }
+}
+
+/// Where an agent listens that speaks nothing but gRPC.
+fn only_grpc(considered: &[Considered]) -> Option<String> {
+    let grpc = |row: &&Considered| Binding::from_card(&row.binding) == Some(Binding::Grpc);
+    if considered.is_empty() || !considered.iter().all(|row| grpc(&row)) {
+        return None;
+    }
+    // No credentials and no query: such an address is not shown whole.
+    let urls = considered.iter().map(|row| {
+        let place = row.url.rsplit('@').next().unwrap_or_default();
+        excerpt(place.split('?').next().unwrap_or_default())
+    });
+    let urls: Vec<String> = urls.take(URLS_MAX).collect();
+    Some(urls.join(", "))
 }
 
 #[cfg(test)]

@@ -175,7 +175,10 @@ fn what_cannot_be_spoken_says_why() {
         entry("https://h.example/rpc", "JSONRPC", "0.3"),
         entry("https://h.example/rest", "HTTP+JSON", "0.3.0"),
     ];
-    let grpc = vec![entry("h.example:443", "GRPC", "1.0")];
+    let grpc = vec![
+        entry("h.example:443", "GRPC", "1.0"),
+        entry("https://u:p@h.example/a?k=v", "GRPC", "1.0"),
+    ];
     let secret = vec![entry("https://u:p@h.example/", "JSONRPC", "1.0")];
     let ask = |offered, wishes: &Wishes| {
         negotiate("https://h.example/", offered, wishes)
@@ -193,7 +196,7 @@ fn what_cannot_be_spoken_says_why() {
     );
     assert_eq!(
         ask(grpc, &Wishes::default()),
-        "no interface of the agent can be used: gRPC is not spoken yet"
+        "no interface of the agent can be used: it offers only gRPC (h.example:443, h.example/a), which is not spoken yet"
     );
     assert_eq!(
         ask(secret, &Wishes::default()),

@@ -15,7 +15,7 @@ pub use call::{
     SendResponded, TaskUpdated,
 };
 pub use card::{
-    CardChanged, CardChecked, CardFacts, CardFailed, CardFetched, CardRequested,
+    CardChanged, CardChecked, CardFacts, CardFailed, CardFetched, CardGiven, CardRequested,
     ExtendedCardFetched,
 };
 pub use collective::{
@@ -373,6 +373,8 @@ kinds!(
     ExtendedCardFetched(ExtendedCardFetched) = "a2a.card.extended",
     /// A key was pinned.
     KeyPinned(KeyPinned) = "missive.agent.key_pinned",
+    /// A person gave a card.
+    CardGiven(CardGiven) = "missive.agent.card_given",
     /// Intent: send a message and follow its answer.
     StreamRequested(StreamRequested) = "a2a.stream.requested",
     /// Intent: follow a task.

@@ -86,6 +86,7 @@ const ABOUT: &[(&str, &str, &str)] = &[
         "response, response_headers",
     ),
     ("missive.agent.key_pinned", "`agent:ALIAS`", "key"),
+    ("missive.agent.card_given", "`agent:ALIAS`", "response"),
     (
         "a2a.stream.requested",
         "`operation:ID`",

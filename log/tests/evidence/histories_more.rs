@@ -266,5 +266,7 @@ pub(super) fn of_checks() -> impl Strategy<Value = EventKind> {
             thumbprint: Thumbprint(bytes),
         })
     });
-    prop_oneof![checked, changed, extended, pinned]
+    let given = (card_facts(), violations())
+        .prop_map(|(card, violations)| EventKind::CardGiven(CardGiven { card, violations }));
+    prop_oneof![checked, changed, extended, pinned, given]
 }

@@ -35,13 +35,14 @@ pub(crate) const REGISTER: [&str; 3] = [
     "missive.agent.removed",
 ];
 /// The names of the kinds of [`Reach::Card`].
-pub(crate) const CARDS: [&str; 6] = [
+pub(crate) const CARDS: [&str; 7] = [
     "a2a.card.requested",
     "a2a.card.fetched",
     "a2a.card.failed",
     "a2a.card.checked",
     "a2a.card.extended",
     "missive.agent.key_pinned",
+    "missive.agent.card_given",
 ];
 /// The names of the kinds of [`Reach::Group`].
 pub(crate) const GROUPS: [&str; 7] = [
@@ -77,7 +78,8 @@ pub(crate) fn reach(kind: &EventKind) -> Reach<'_> {
         | EventKind::CardFailed(_)
         | EventKind::CardChecked(_)
         | EventKind::ExtendedCardFetched(_)
-        | EventKind::KeyPinned(_) => Reach::Card,
+        | EventKind::KeyPinned(_)
+        | EventKind::CardGiven(_) => Reach::Card,
         EventKind::Group(_) => Reach::Group,
         EventKind::Round(_) => Reach::Round,
         EventKind::SendResponded(_)

@@ -232,3 +232,33 @@ fn the_newest_event_of_a_subject_is_what_a_condition_names() {
     );
     assert_eq!(views.nearest_aliases("adda", 3).unwrap(), [alias("ada")]);
 }
+
+#[test]
+fn a_given_card_is_fresh_until_the_agent_shows_one_and_a_failure_does_not_undo_it() {
+    let mut world = World::new();
+    world.append(about("ada", added("http://one.test")));
+    let given = world.append(about("ada", card_given()));
+    let card = |world: &World| {
+        let card = views(world).card(&alias("ada")).unwrap().unwrap();
+        let body = card.body.unwrap();
+        let fresh = body.is_fresh(at(BEGIN + 900_000));
+        (
+            body.source.seq,
+            body.origin(),
+            fresh,
+            card.failure.is_some(),
+        )
+    };
+
+    let first = card(&world);
+    world.append(about("ada", card_requested("http://one.test")));
+    world.append(about("ada", card_failed()));
+    let refused = card(&world);
+    world.append(about("ada", card_requested("http://one.test")));
+    let came = world.append(about("ada", card_fetched(200, BEGIN + 60)));
+    let shown = card(&world);
+
+    assert_eq!(first, (given, "given", true, false));
+    assert_eq!(refused, (given, "given", true, true));
+    assert_eq!(shown, (came, "well_known", false, false));
+}

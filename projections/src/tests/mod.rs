@@ -25,9 +25,9 @@ use missive_log::event::facts::{
 };
 use missive_log::event::kind::{
     ActorSeen, AgentAdded, AgentRemoved, AgentRenamed, CallFailed, CallRequested, CallResponded,
-    CardFacts, CardFailed, CardFetched, CardRequested, ContextClosed, ContextForked, ContextNamed,
-    LogExported, LogReanchored, PushRemoved, SendFailed, SendInDoubt, SendRequested, SendResolved,
-    SendResponded, TaskUpdated, UnknownFact,
+    CardFacts, CardFailed, CardFetched, CardGiven, CardRequested, ContextClosed, ContextForked,
+    ContextNamed, LogExported, LogReanchored, PushRemoved, SendFailed, SendInDoubt, SendRequested,
+    SendResolved, SendResponded, TaskUpdated, UnknownFact,
 };
 use missive_log::event::{
     ActorId, Alias, ArtifactId, ContextId, Draft, EventId, EventKind, GroupName, InstanceId,
@@ -113,6 +113,16 @@ pub(super) fn card_fetched(status: u16, fresh_until: u64) -> EventKind {
         last_modified: None,
         fresh_until: at(fresh_until),
         card: (status == 200).then_some(card),
+        violations: Vec::new(),
+    })
+}
+
+pub(super) fn card_given() -> EventKind {
+    let EventKind::CardFetched(facts) = card_fetched(200, BEGIN) else {
+        panic!("a card that came")
+    };
+    EventKind::CardGiven(CardGiven {
+        card: facts.card.unwrap(),
         violations: Vec::new(),
     })
 }

@@ -25,6 +25,8 @@ const TOO_LARGE_THERE: &str = "a file given with --file-bytes travels in the mes
                                reference with --file, or ask for a higher limit at the agent";
 const PUBLIC_CARD: &str =
     "without --extended the public card is shown; --refresh asks for the newest one";
+const CARD_BY_HAND: &str =
+    "a card that you have in a file is taken with `missive agent add ALIAS URL --card-file FILE`";
 const LARGER_EVENTS: &str = "raise `max_stream_event_bytes` in [qos]";
 const IS_IT_RUNNING: &str = "is the agent running, and is its address right?";
 
@@ -407,13 +409,22 @@ fn larger(error: &CallError) -> Option<String> {
 fn about_card(failure: Failure, error: &FetchError) -> Failure {
     match error {
         FetchError::Call { kind, .. } => failure.hint_if(about_call(*kind)),
-        FetchError::Status { error, .. } => about_peer(failure, error, false),
+        FetchError::Status { error, .. } => {
+            let failure = about_peer(failure, error, false);
+            if matches!(
+                error.kind,
+                ErrorKind::Unauthenticated | ErrorKind::Forbidden
+            ) {
+                return failure.hint(CARD_BY_HAND);
+            }
+            failure
+        }
         FetchError::Card(CardError::Html { .. }) => {
             failure.hint("a web page answered there: check the address of the agent")
         }
         FetchError::Nowhere { .. } => failure.hint(
-            "check the address; an agent without a card is registered with --interface BINDING=URL, or \
-             spoken to with --binding",
+            "check the address; an agent without a card is registered with --interface BINDING=URL or \
+             --card-file FILE, or spoken to with --binding",
         ),
         FetchError::Card(CardError::OldProtocol { .. }) => {
             failure.hint("missive does not fall back to an older protocol by itself")

@@ -12,7 +12,7 @@ use crate::open::Session;
 use crate::render::{Kind, Output, Report};
 use acting::{Nothing, Told, Wish};
 use missive_commands::Exit;
-use missive_commands::decide::agent_add::AgentAdd;
+use missive_commands::decide::agent_add::{AgentAdd, GivenCard};
 use missive_commands::decide::agent_pin::AgentPin;
 use missive_commands::decide::agent_remove::AgentRemove;
 use missive_commands::decide::agent_rename::AgentRename;
@@ -24,6 +24,9 @@ use missive_log::Log;
 use missive_log::event::Alias;
 use missive_projections::Scope;
 use shown::Shown;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
 
 const NO_AGENT: &str = "no agent is registered; `missive agent add ALIAS URL` registers one";
 
@@ -86,6 +89,10 @@ async fn add(command: &Add, setting: &Setting<'_>, output: &mut Output) -> Resul
     for path in &command.card_key {
         card_keys.extend(crate::keys::of_file(path, "--card-key")?);
     }
+    let card = match &command.card_file {
+        Some(path) => Some(card_of(path, setting)?),
+        None => None,
+    };
     let metadata = command.metadata.iter();
     let wanted = AgentAdd {
         alias: command.alias.clone(),
@@ -99,6 +106,7 @@ async fn add(command: &Add, setting: &Setting<'_>, output: &mut Output) -> Resul
             .map(|pair| (pair.key.clone(), pair.value.clone()))
             .collect(),
         card_keys,
+        card,
     };
     let session = setting.home.write().await?;
     session
@@ -119,6 +127,31 @@ async fn add(command: &Add, setting: &Setting<'_>, output: &mut Output) -> Resul
             Ok(Exit::Done)
         })
         .await
+}
+
+/// The card in a file: bounded and judged as one that an agent sends.
+fn card_of(path: &Path, setting: &Setting<'_>) -> Result<GivenCard, Failure> {
+    let shown = crate::environment::shown(path);
+    let bytes_max = setting.config.qos_of(&setting.profile).card_bytes_max;
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| {
+        file.take(bytes_max.saturating_add(1))
+            .read_to_end(&mut bytes)
+    });
+    read.map_err(|error| {
+        Failure::io(format!("{shown} cannot be read"), &error).detail("card_file")
+    })?;
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > bytes_max {
+        let what = format!("the card in {shown} is longer than {bytes_max} bytes");
+        return Err(Failure::new(Exit::Data, what)
+            .detail("card_file")
+            .hint("raise `max_card_bytes` in [qos]"));
+    }
+    GivenCard::read(&bytes, &shown).map_err(|error| {
+        Failure::from_error(Exit::Data, &error)
+            .detail("card_file")
+            .hint("--card-file takes the JSON of an A2A 1.0 agent card, as agents serve it at /.well-known/agent-card.json")
+    })
 }
 
 /// The part of `--interface` before the `=`.

@@ -249,14 +249,21 @@ fn card(agent: &AgentView) -> Vec<Field> {
     let Some(card) = &agent.card else {
         return Vec::new();
     };
-    vec![
+    let mut fields = vec![
         ("card", format!("{} {}", card.name, card.version)),
         ("says", card.description.clone()),
         ("provider", card.provider.clone().unwrap_or_default()),
-        ("fetched", card.fetched.clone()),
-        ("fresh until", card.fresh_until.clone()),
-        ("from", card.url.clone()),
-    ]
+    ];
+    if card.path == "given" {
+        fields.push(("given", card.fetched.clone()));
+    } else {
+        fields.extend([
+            ("fetched", card.fetched.clone()),
+            ("fresh until", card.fresh_until.clone()),
+            ("from", card.url.clone()),
+        ]);
+    }
+    fields
 }
 
 fn capabilities(found: &CapabilitiesView) -> String {

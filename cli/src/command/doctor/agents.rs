@@ -208,7 +208,9 @@ fn of_card(
         .as_micros()
         .saturating_sub(body.validated_at.as_micros());
     let age = age(micros / 1_000_000);
-    let fresh = if body.fresh_until >= now {
+    let fresh = if body.path.is_none() {
+        "given by hand"
+    } else if body.fresh_until >= now {
         "fresh"
     } else {
         "asked for again on next use"
@@ -221,7 +223,7 @@ fn of_card(
         summary = format!("{summary}; the first update of its newest stream in {milliseconds} ms");
     }
     let mut hints = Vec::new();
-    if let Some((place, hint)) = elsewhere(body.path) {
+    if let Some((place, hint)) = body.path.and_then(elsewhere) {
         summary = format!("{summary}, found at {place}");
         hints.push(hint.to_owned());
     }
@@ -245,7 +247,7 @@ fn of_card(
     check.with(json!({
         "fetched": body.validated_at,
         "fresh_until": body.fresh_until,
-        "path": body.path.as_str(),
+        "path": body.origin(),
         "defects": defects,
         "signature": card.signature.as_ref().map(|seen| seen.outcome.as_str()),
         "card_milliseconds": took.card,

@@ -178,6 +178,7 @@ fn why(event: &Event) -> Option<&'static str> {
         | EventKind::CardChanged(_)
         | EventKind::ExtendedCardFetched(_)
         | EventKind::KeyPinned(_)
+        | EventKind::CardGiven(_)
         | EventKind::StreamRequested(_)
         | EventKind::SubscriptionRequested(_)
         | EventKind::StreamTask(_)

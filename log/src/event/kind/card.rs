@@ -105,6 +105,16 @@ fact!(
     }
 );
 fact!(
+    /// A person gave the card of an agent that shows none. The raw card is the payload.
+    CardGiven {
+        /// The facts of the card.
+        card: CardFacts,
+        /// What is wrong with the card although it can be used.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        violations: Vec<Violation>,
+    }
+);
+fact!(
     /// The extended card came in an answer to a call. The raw card is the payload.
     ExtendedCardFetched {
         /// The facts of the card.
