@@ -3,7 +3,7 @@
 use crate::cli_send::{sent, world_with};
 use crate::state_folders::mounted;
 use crate::{TestWorld, ids_hidden};
-use missive_fixtures::{Answer, EchoAgent, ScriptedPeer};
+use missive_fixtures::{Answer, EchoAgent, ScriptedPeer, wire};
 use serde_json::json;
 
 const WELL_KNOWN: &str = "/.well-known/agent-card.json";
@@ -168,4 +168,46 @@ fn a_message_that_cannot_be_recorded_is_not_sent() {
     exit 74
     ");
     assert_eq!(agent.messages().len(), 1);
+}
+
+#[test]
+fn under_strict_a_stream_that_breaks_a2a_and_goes_on_ends_with_76() {
+    let peer = ScriptedPeer::start();
+    peer.card(&json!({"capabilities": {"streaming": true}}));
+    let rubbish = wire("streams/c055_not_json_in_the_middle.sse");
+    peer.on_stream(&Answer::event_stream(rubbish));
+    let world = world_with(&peer.url());
+    let stream = |flags: &[&str]| {
+        let words = ["stream", "py", "hi"].iter().chain(flags).copied();
+        world.missive(words)
+    };
+
+    let lenient = stream(&[]);
+    let strict = stream(&["--strict"]);
+    let machine = stream(&["--strict", "--json"]);
+    peer.on_stream(&Answer::event_stream(well_behaved()));
+    let good = stream(&["--strict"]);
+
+    assert_eq!((lenient.code, good.code), (Some(0), Some(0)));
+    assert_eq!((strict.code, machine.code), (Some(76), Some(76)));
+    assert_eq!(machine.json()["ok"], true);
+    assert_eq!(machine.json()["data"]["malformed"], 1);
+    insta::assert_snapshot!(format!("{}\n{}", strict.stderr, machine.stderr), @r"
+    working
+    note: the agent breaks A2A: an event of the stream is no update: not JSON at byte 1: a member name was expected
+    completed
+    task t of py completed: 2 updates
+    missive: warning: the agent broke A2A once, which --strict does not pass over
+
+    missive: warning: the agent broke A2A once, which --strict does not pass over
+    ");
+}
+
+/// The stream of that report without the rubbish.
+fn well_behaved() -> Vec<u8> {
+    let text =
+        String::from_utf8_lossy(wire("streams/c055_not_json_in_the_middle.sse")).into_owned();
+    let frames = text.split_inclusive("\n\n");
+    let good = frames.filter(|frame| !frame.contains("not json"));
+    good.collect::<String>().into_bytes()
 }

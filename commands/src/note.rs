@@ -241,6 +241,17 @@ impl Note {
         Ok(())
     }
 
+    /// Whether it says that the peer broke A2A in something that could be used all the same.
+    pub fn breaks_a2a(&self) -> bool {
+        if let Self::About { note, .. } = self {
+            return note.breaks_a2a();
+        }
+        matches!(
+            self,
+            Self::Violation(_) | Self::Malformed(_) | Self::StreamError(_) | Self::OtherEnd { .. }
+        )
+    }
+
     /// The words about members of groups; nothing for other notes.
     fn of_group(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Self::NotAsked { alias, why } = self {

@@ -48,6 +48,10 @@ pub(crate) struct Globals {
     #[arg(long, global = true, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
 
+    /// End with 76 instead of 0 when an agent breaks A2A in something that can be used all the same
+    #[arg(long, global = true)]
+    pub(crate) strict: bool,
+
     /// Speak this version of A2A
     #[arg(long, global = true, value_name = "V", value_parser = protocol_version)]
     pub(crate) protocol_version: Option<String>,

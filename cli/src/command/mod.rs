@@ -101,7 +101,29 @@ pub(crate) fn run(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
     if is_new && !profile::is_new(&setting) {
         output.note(&format!("note: profile `{}` is new", setting.profile));
     }
-    ended.map_err(|failure| moment::told(failure, &cli.globals))
+    let exit = ended.map_err(|failure| moment::told(failure, &cli.globals))?;
+    Ok(if cli.globals.strict {
+        judged(exit, output)
+    } else {
+        exit
+    })
+}
+
+/// How a command ends under `--strict`: what is well is not, if an agent broke A2A on the way.
+fn judged(exit: Exit, output: &Output) -> Exit {
+    let violations = output.violations();
+    if exit != Exit::Done || violations == 0 {
+        return exit;
+    }
+    let times = if violations == 1 {
+        "once".to_owned()
+    } else {
+        format!("{violations} times")
+    };
+    output.warn(&format!(
+        "the agent broke A2A {times}, which --strict does not pass over"
+    ));
+    Exit::Protocol
 }
 
 /// Whether a command prints one result, and nothing before it is done.

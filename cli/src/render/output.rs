@@ -8,6 +8,7 @@ use crate::args::global::Globals;
 use crate::failure::Failure;
 use missive_commands::Exit;
 use missive_commands::config;
+use std::cell::Cell;
 use std::io::{IsTerminal as _, Write as _};
 
 /// What the flags, the variables and the terminals of this run ask for.
@@ -72,6 +73,8 @@ pub(crate) struct Output {
     next: u64,
     /// The place of the earlier moment that results are about.
     position: Option<u64>,
+    /// How many notes said that an agent broke A2A.
+    violations: Cell<u32>,
 }
 
 impl Output {
@@ -83,6 +86,7 @@ impl Output {
             held: None,
             next: 0,
             position: None,
+            violations: Cell::new(0),
         }
     }
 
@@ -200,6 +204,16 @@ impl Output {
         let mut page = Page::new(self.style.colour_errors);
         page.line(text);
         to_stderr(&page.into_text());
+    }
+
+    /// Counts a note that an agent broke A2A, whether it is shown or not.
+    pub(crate) fn saw_violation(&self) {
+        self.violations.set(self.violations.get().saturating_add(1));
+    }
+
+    /// How many notes said so.
+    pub(crate) fn violations(&self) -> u32 {
+        self.violations.get()
     }
 
     /// Says what the user must know even with machine output, such as a log that does not verify.

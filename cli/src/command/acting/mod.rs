@@ -404,6 +404,9 @@ pub(super) fn progress(output: &Output, doing: &str) -> Progress {
 /// What the user should know although the command went on.
 pub(super) fn notes<L: Log>(missive: &Missive<L>, output: &Output) {
     for note in missive.take_notes() {
+        if note.breaks_a2a() {
+            output.saw_violation();
+        }
         output.note(&format!("note: {note}"));
     }
 }

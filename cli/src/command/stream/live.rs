@@ -288,6 +288,9 @@ impl Show for Live<'_> {
 
     async fn tell(&mut self, note: Note) {
         drop(self.progress.take());
+        if note.breaks_a2a() {
+            self.output.saw_violation();
+        }
         self.say(&format!("note: {note}")).await;
     }
 }
