@@ -26,7 +26,7 @@ pub(crate) struct Postings;
 
 impl Indexing for Postings {
     const NAME: &'static str = "index";
-    const VERSION: u32 = 3;
+    const VERSION: u32 = 4;
     const TABLES: &'static [Table] = &[Table::Postings, Table::Kinds];
 
     fn apply(posts: &mut impl Posts, event: &Event) {

@@ -23,7 +23,7 @@ use crate::task::Task;
 use crate::verify::Comparison;
 use missive_log::Subject;
 use missive_log::event::facts::ContextName;
-use missive_log::event::{Alias, ArtifactId, ContextId, MessageId, OperationId, Seq};
+use missive_log::event::{Alias, ArtifactId, ContextId, MessageId, OperationId, Seq, TaskId};
 use serde::de::DeserializeOwned;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -283,6 +283,16 @@ impl Views {
         let found = self
             .with(|rows| rows.postings(Index::Operation, term, Places::ALL, Order::Reverse, 1))?;
         Ok(found.first().copied())
+    }
+
+    /// The newest events whose facts name a task that their links do not, newest first, such as deliveries that
+    /// could not be linked. The ids of tasks may be longer than a term of an index: look at each.
+    pub fn told_of(&self, task: &TaskId, limit: usize) -> Result<Vec<Seq>, ViewsError> {
+        if let Kept::Past(_) = &self.rows {
+            return Ok(Vec::new());
+        }
+        let term = term(task.as_str());
+        self.with(|rows| rows.postings(Index::ToldTask, term, Places::ALL, Order::Reverse, limit))
     }
 
     /// The events that a filter means, by place.

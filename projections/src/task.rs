@@ -173,6 +173,20 @@ pub(crate) fn report(kind: &EventKind) -> Option<Report<'_>> {
     }
 }
 
+/// The task of a delivery that could not be linked: it reports nothing, and is found by its task all the same.
+pub(crate) fn unlinked(kind: &EventKind) -> Option<&TaskId> {
+    if let EventKind::PushTask(facts) = kind {
+        return (!facts.linked).then_some(&facts.task.task);
+    }
+    if let EventKind::PushStatusUpdate(facts) = kind {
+        return (!facts.linked).then_some(&facts.status.task);
+    }
+    if let EventKind::PushArtifactUpdate(facts) = kind {
+        return (!facts.linked).then_some(&facts.chunk.task);
+    }
+    None
+}
+
 /// The key of a task.
 pub(crate) fn key(rows: &mut impl Rows, agent: Option<&Alias>, task: &TaskId) -> Vec<u8> {
     let identity = identity(rows, agent);

@@ -372,6 +372,7 @@ impl<L: Log> Missive<L> {
             vec![moment.step(&operation, Some(intent), &links, kind, vec![payload])]
         })
         .await?;
+        self.count_early_of(Some(&task.task)).await;
         Ok(())
     }
 

@@ -28,7 +28,7 @@ use crate::report::send::{
     AnswerReport, PartReport, ResponseReport, SendReport, outgoing, state_of,
 };
 use crate::run::Missive;
-use crate::wire::answer::{Fault, Reading};
+use crate::wire::answer::{Fault, Reading, Reply};
 use crate::wire::error::ErrorKind;
 use crate::wire::freshness::refresh_due;
 use crate::wire::json::JsonText;
@@ -197,6 +197,8 @@ impl<L: Log> Missive<L> {
         let (line, answered) = self
             .deliver(course, chosen, letter, &operation, interrupt, once)
             .await?;
+        self.count_early_of(began(&letter.place, &answered.reading).as_ref())
+            .await;
         let (reading, exit) = if command.wait {
             let pauses = Pauses::default();
             self.wait(course, peer, &line, answered.reading, pauses, interrupt)
@@ -510,6 +512,15 @@ impl<L: Log> Missive<L> {
             media_refused,
         }
     }
+}
+
+/// The task that an answer began, if it did: it may have been delivered of before.
+pub(crate) fn began(place: &Place, reading: &Reading) -> Option<TaskId> {
+    let Reply::Task(task) = &reading.reply else {
+        return None;
+    };
+    let task = TaskId::new(task.task_id.as_deref()?).ok()?;
+    place.task.is_none().then_some(task)
 }
 
 /// The alias, or the URL that was named.

@@ -7,6 +7,7 @@
 //! the time.
 
 mod delivery;
+mod early;
 mod gate;
 mod known;
 mod seen;
@@ -222,8 +223,10 @@ impl<L: Log> Reception<L> {
         let payloads = self.payloads(&moment, headers, body);
         let stored = payloads.first().map_or(body, Payload::bytes);
         let linked = delivery.is_linked(links.as_ref());
+        let counted = linked && self.is_counted(delivery, stored).await?;
         let noted = self.seen.note(stored, linked);
-        let recorded = match delivery.fact(links.as_ref(), noted.duplicate) {
+        let duplicate = noted.duplicate || counted;
+        let recorded = match delivery.fact(links.as_ref(), duplicate) {
             Some(kind) => {
                 let mut draft = moment.draft(delivery.subject(), kind, payloads);
                 // The sender acted, and not whoever runs this.
@@ -242,7 +245,27 @@ impl<L: Log> Reception<L> {
             .into()),
         };
         let recorded = recorded.inspect_err(|_| self.seen.forget(&noted))?;
-        Ok(self.report(delivery, links.as_ref(), noted.duplicate, recorded))
+        self.seen.placed(&noted, linked, recorded.last);
+        if !linked
+            && self
+                .missive
+                .link(&self.known, &delivery.about)
+                .await?
+                .is_some()
+        {
+            // Its task became known while it was written down.
+            let task = delivery.about.task.as_ref();
+            self.missive.count_early_of(task).await;
+        }
+        Ok(self.report(delivery, links.as_ref(), duplicate, recorded))
+    }
+
+    /// Whether the same delivery had come too early, and counts since its task is known.
+    async fn is_counted(&self, delivery: &Delivery, stored: &[u8]) -> Result<bool, CommandError> {
+        let (Some(task), Some(seq)) = (&delivery.about.task, self.seen.unlinked(stored)) else {
+            return Ok(false);
+        };
+        Ok(self.missive.count_early(task).await?.contains(&seq))
     }
 
     async fn append(&self, draft: &Draft) -> Result<Recorded, CommandError> {

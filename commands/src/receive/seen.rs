@@ -4,10 +4,10 @@
 //! in memory, the newest [`REMEMBERED_MAX`] of them. A receiver that starts takes the fingerprints of what
 //! the log holds of the newest deliveries, so that a sender who repeats itself over a restart is noticed.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
-use missive_log::event::EventKind;
+use missive_log::event::{EventKind, Seq};
 use missive_log::fingerprint::{Fingerprint, Fingerprints};
 use missive_log::{Event, Log, Opened, Role};
 use missive_projections::{Filter, KindPattern};
@@ -20,7 +20,8 @@ pub const REMEMBERED_MAX: usize = 65_536;
 /// How many of them are read from the log when a receiver starts.
 pub const RECALLED_MAX: usize = 4_096;
 
-const DELIVERIES: [&str; 4] = [
+/// The kinds of deliveries.
+pub(super) const DELIVERIES: [&str; 4] = [
     "a2a.push.task",
     "a2a.push.message",
     "a2a.push.status_update",
@@ -38,6 +39,8 @@ pub(super) struct Seen {
 struct Newest {
     known: BTreeSet<Fingerprint>,
     order: VecDeque<Fingerprint>,
+    /// Where those are that could not be linked.
+    unlinked: BTreeMap<Fingerprint, Seq>,
 }
 
 impl Seen {
@@ -60,9 +63,25 @@ impl Seen {
                 && let Some(oldest) = newest.order.pop_front()
             {
                 newest.known.remove(&oldest);
+                newest.unlinked.remove(&oldest);
             }
         }
         Noted { print, duplicate }
+    }
+
+    /// Remembers where a delivery was recorded that could not be linked.
+    pub(super) fn placed(&self, noted: &Noted, linked: bool, seq: Seq) {
+        if !linked && !noted.duplicate {
+            let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+            newest.unlinked.insert(noted.print, seq);
+        }
+    }
+
+    /// Where the same bytes were recorded when they could not be linked.
+    pub(super) fn unlinked(&self, bytes: &[u8]) -> Option<Seq> {
+        let print = self.prints.of(u8::from(false), bytes);
+        let newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        newest.unlinked.get(&print).copied()
     }
 
     /// Takes back what was not recorded after all.
@@ -98,11 +117,12 @@ impl<L: Log> Missive<L> {
             let Ok(event) = record.decode() else {
                 continue;
             };
-            let (Some(linked), Some(body)) = (is_linked(&event), body_of(&event)) else {
+            let (Some(marks), Some(body)) = (marks(&event), body_of(&event)) else {
                 continue;
             };
             if let Opened::Present(row) = self.log().payload(body).await? {
-                seen.note(&row.bytes, linked);
+                let noted = seen.note(&row.bytes, marks.linked);
+                seen.placed(&noted, marks.linked, event.seq);
             }
         }
         Ok(())
@@ -116,19 +136,29 @@ fn body_of(event: &Event) -> Option<missive_log::PayloadRef> {
         .copied()
 }
 
-/// Whether a delivery was linked; `None` if the event is none.
-fn is_linked(event: &Event) -> Option<bool> {
+/// What was said of a delivery when it was recorded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Marks {
+    /// Whether it was linked.
+    pub(super) linked: bool,
+    /// Whether the same had come before.
+    pub(super) duplicate: bool,
+}
+
+/// `None` if the event is no delivery.
+pub(super) fn marks(event: &Event) -> Option<Marks> {
+    let marks = |linked, duplicate| Some(Marks { linked, duplicate });
     if let EventKind::PushTask(facts) = &event.kind {
-        return Some(facts.linked);
+        return marks(facts.linked, facts.duplicate);
     }
     if let EventKind::PushMessage(facts) = &event.kind {
-        return Some(facts.linked);
+        return marks(facts.linked, facts.duplicate);
     }
     if let EventKind::PushStatusUpdate(facts) = &event.kind {
-        return Some(facts.linked);
+        return marks(facts.linked, facts.duplicate);
     }
     if let EventKind::PushArtifactUpdate(facts) = &event.kind {
-        return Some(facts.linked);
+        return marks(facts.linked, facts.duplicate);
     }
     None
 }

@@ -137,25 +137,113 @@ async fn a_delivery_of_an_unknown_task_is_kept_and_makes_no_task() {
     assert_eq!(world.newest().task(&unknown, None).unwrap(), None);
 }
 
-#[tokio::test]
-async fn a_delivery_that_came_too_early_counts_once_its_task_is_known() {
+/// A peer that answers a message with the task `t-1`, at work.
+async fn early_world() -> (ScriptedPeer, World) {
     let peer = ScriptedPeer::start();
     peer.card(&json!({}));
     peer.on_send(&Answer::a2a_value(&json!({"task": {
         "id": "t-1", "contextId": "c-1", "status": {"state": "TASK_STATE_WORKING"},
     }})));
     let world = World::new().with_agent(&peer.url()).await;
+    (peer, world)
+}
+
+fn piece(text: &str) -> Value {
+    json!({"artifactUpdate": {"taskId": "t-1", "contextId": "c-1", "append": true,
+        "artifact": {"artifactId": "a", "parts": [{"text": text}]}}})
+}
+
+#[tokio::test]
+async fn a_delivery_that_came_too_early_counts_once_its_task_is_known() {
+    let (_peer, world) = early_world().await;
+    let reception = reception(&world).await;
+    let update = status("t-1", "TASK_STATE_COMPLETED", "2026-12-01T10:00:00Z");
+    let early = [
+        deliver(&reception, &piece("one ")).await,
+        deliver(&reception, &piece("two")).await,
+        deliver(&reception, &update).await,
+    ];
+    let before = world
+        .newest()
+        .task(&TaskId::new("t-1").unwrap(), None)
+        .unwrap();
+
+    let hi = Send::text(py(), "hi");
+    world.missive().send(&hi, &mut patient()).await.unwrap();
+
+    assert_eq!(before, None);
+    assert!(
+        early
+            .iter()
+            .all(|report| !report.linked && !report.duplicate)
+    );
+    assert_eq!(state(&world), TaskState::Completed);
+    let events = world.events().await;
+    let counted = &events[events.len() - 3..];
+    let causes: Vec<_> = counted.iter().map(|event| event.cause.unwrap().0).collect();
+    assert_eq!(causes, early.map(|report| report.sequence));
+    for event in counted {
+        assert_eq!((event.origin, event.actor), (Some(Origin::Webhook), None));
+        assert_eq!(event.operation.as_ref(), Some(reception.operation()));
+        assert_eq!(event.links.agent.as_ref().unwrap().as_str(), "py");
+    }
+
+    // What comes again was counted, and nothing is counted twice.
+    let again = deliver(&reception, &piece("two")).await;
+    let fresh = self::reception(&world).await;
+    let over_a_restart = deliver(&fresh, &piece("one ")).await;
+    world
+        .missive()
+        .count_early(&TaskId::new("t-1").unwrap())
+        .await
+        .unwrap();
+    assert_eq!((again.linked, again.duplicate), (true, true));
+    assert_eq!(
+        (over_a_restart.linked, over_a_restart.duplicate),
+        (true, true)
+    );
+    assert_eq!(world.events().await.len(), events.len() + 3);
+}
+
+#[tokio::test]
+async fn an_early_delivery_is_counted_once_whoever_looks_for_it() {
+    let (_peer, world) = early_world().await;
+    let missive = world.missive();
+    let task = TaskId::new("t-1").unwrap();
     let reception = reception(&world).await;
     let update = status("t-1", "TASK_STATE_COMPLETED", "2026-12-01T10:00:00Z");
     let early = deliver(&reception, &update).await;
     let hi = Send::text(py(), "hi");
+    missive.send(&hi, &mut patient()).await.unwrap();
+
+    let counted = missive.count_early(&task).await.unwrap();
+    let again = world.elsewhere().count_early(&task).await.unwrap();
+
+    assert_eq!(
+        counted.into_iter().map(|seq| seq.0).collect::<Vec<_>>(),
+        [early.sequence]
+    );
+    assert_eq!(again.len(), 1);
+    assert_eq!(state(&world), TaskState::Completed);
+}
+
+#[tokio::test]
+async fn an_early_delivery_of_another_context_or_a_forged_one_still_counts_for_nothing() {
+    let (_peer, world) = early_world().await;
+    let reception = reception(&world).await;
+    let mut forged = status("t-1", "TASK_STATE_COMPLETED", "2026-12-01T10:00:00Z");
+    forged["statusUpdate"]["contextId"] = json!("c-2");
+    deliver(&reception, &forged).await;
+    let other = status("t-2", "TASK_STATE_COMPLETED", "2026-12-01T10:00:00Z");
+    deliver(&reception, &other).await;
+
+    let hi = Send::text(py(), "hi");
     world.missive().send(&hi, &mut patient()).await.unwrap();
 
-    let again = deliver(&reception, &update).await;
-
-    assert_eq!((early.linked, early.duplicate), (false, false));
-    assert_eq!((again.linked, again.duplicate), (true, false));
-    assert_eq!(state(&world), TaskState::Completed);
+    assert_eq!(state(&world), TaskState::Working);
+    let kinds = world.kinds().await;
+    let deliveries = kinds.iter().filter(|kind| kind.starts_with("a2a.push"));
+    assert_eq!(deliveries.count(), 2);
 }
 
 #[tokio::test]

@@ -156,6 +156,9 @@ pub(crate) fn told_beside<'e>(
     kind: &'e EventKind,
     links: &missive_log::Links,
 ) -> (Option<&'e ContextId>, Option<&'e TaskId>) {
+    if let Some(task) = task::unlinked(kind) {
+        return (None, Some(task));
+    }
     let Reach::Told { context, task } = reach(kind) else {
         return (None, None);
     };

@@ -22,7 +22,7 @@ use super::card::Want;
 use super::choose::Chosen;
 use super::outcome::shape_of;
 use super::outgoing::{Letter, Line, Outgoing};
-use super::send::{Send, Unanswered};
+use super::send::{Send, Unanswered, began};
 use super::wait::Pauses;
 use super::{Course, Done};
 use crate::decide::Decide;
@@ -134,9 +134,11 @@ impl<L: Log> Missive<L> {
             .await?;
         let request = letter.report(&command.send);
         let mut flow = Self::flow_of(course, &letter, &line);
-        let exit = self
-            .carry(&mut flow, channel, begun, sink, interrupt)
-            .await?;
+        let carried = self.carry(&mut flow, channel, begun, sink, interrupt).await;
+        if letter.place.task.is_none() {
+            self.count_early_of(flow.task().as_ref()).await;
+        }
+        let exit = carried?;
         let canceled = if command.cancel_on_interrupt && exit == Exit::Interrupted {
             self.cancel_now(&mut flow, sink).await
         } else {
@@ -332,6 +334,8 @@ impl<L: Log> Missive<L> {
             .deliver(course, chosen, letter, &operation, interrupt, once)
             .await?;
         let first = answered.reading;
+        self.count_early_of(began(&letter.place, &first).as_ref())
+            .await;
         let (reading, exit) = self
             .wait(
                 course,

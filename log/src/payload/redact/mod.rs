@@ -59,6 +59,22 @@ impl Redactor {
         self.payload(ids, role, Media::Json, about, bytes)
     }
 
+    /// Bytes that a redactor made before, for another event: what was replaced then counts on.
+    pub fn again(
+        &self,
+        ids: &Ids,
+        (role, media): (Role, Media),
+        about: About,
+        (bytes, redacted): (&[u8], u32),
+    ) -> Payload {
+        let payload = self.payload(ids, role, media, about, bytes);
+        let redacted = payload.redacted.saturating_add(redacted);
+        Payload {
+            redacted,
+            ..payload
+        }
+    }
+
     /// A payload of text.
     pub fn text(&self, ids: &Ids, role: Role, about: About, text: &str) -> Payload {
         self.payload(ids, role, Media::Text, about, text.as_bytes())
