@@ -75,7 +75,7 @@ impl<L: Log> Missive<L> {
         match self.count_early(task).await {
             Ok(counted) if counted.is_empty() => {}
             Ok(counted) => {
-                tracing::info!(%task, deliveries = counted.len(), "early deliveries count")
+                tracing::info!(%task, deliveries = counted.len(), "early deliveries count");
             }
             Err(error) => tracing::warn!(%task, %error, "early deliveries were not looked for"),
         }
