@@ -211,3 +211,40 @@ fn well_behaved() -> Vec<u8> {
     let good = frames.filter(|frame| !frame.contains("not json"));
     good.collect::<String>().into_bytes()
 }
+
+#[test]
+fn updates_that_a_proxy_held_back_are_told_by_the_stream_and_by_the_doctor() {
+    let peer = ScriptedPeer::start();
+    peer.card(&json!({"capabilities": {"streaming": true}}));
+    let update = |second: u8, state: &str| {
+        let at = format!("2026-12-01T09:29:{second:02}Z");
+        let status = json!({"state": state, "timestamp": at});
+        json!({"statusUpdate": {"taskId": "t", "contextId": "c", "status": status}})
+    };
+    let updates = [
+        update(10, "TASK_STATE_SUBMITTED"),
+        update(20, "TASK_STATE_WORKING"),
+        update(30, "TASK_STATE_COMPLETED"),
+    ];
+    // All of them in one piece, as a proxy does that waits for the end.
+    let burst = updates.map(|update| format!("data: {update}\n\n")).concat();
+    peer.on_stream(&Answer::event_stream(burst));
+    let world = world_with(&peer.url());
+
+    let streamed = world.missive(["stream", "py", "hi"]);
+    let doctor = world.missive(["doctor"]);
+
+    assert_eq!((streamed.code, doctor.code), (Some(0), Some(0)));
+    let told = |text: &str| {
+        let lines = text
+            .lines()
+            .skip_while(|line| !line.contains("hold them back"));
+        lines.take(2).map(str::trim).collect::<Vec<_>>().join("\n")
+    };
+    let both = format!("{}\n{}", told(&streamed.stderr), told(&doctor.stdout));
+    insta::assert_snapshot!(both, @r"
+    note: updates came up to 19.9 s later than the agent made them: a proxy on the way seems to hold them back
+    warn  agent py       its card is 0 s old, fresh, came in 1 ms; the first update of its newest stream in 1 ms; updates came up to 19.9 s later than the agent made them: a proxy on the way seems to hold them back
+    hint: a proxy passes events on at once if it is told to (nginx: `proxy_buffering off`), or if the agent answers with `X-Accel-Buffering: no`
+    ");
+}

@@ -11,7 +11,7 @@ use crate::args::send::Stream as Arguments;
 use crate::failure::Failure;
 use crate::input;
 use crate::open::Session;
-use crate::render::{Kind, Output, Page, Report};
+use crate::render::{Kind, Mode, Output, Page, Report};
 use acting::{OnLog, Told, Wish};
 pub(super) use live::Live;
 use missive_commands::report::stream::StreamReport;
@@ -19,6 +19,7 @@ use missive_commands::route::ask::Routing;
 use missive_commands::wire::error::ErrorKind;
 use missive_commands::wire::text::excerpt;
 use missive_commands::{CommandError, Done, Exit, Failure as Broke, Stream};
+use missive_log::event::OperationId;
 use serde::Serialize;
 
 pub(super) async fn run(
@@ -121,6 +122,7 @@ async fn conclude(
     })?;
     output.report(&Streamed(&done.report)).await?;
     summary(output, &done);
+    tell_pace(missive, output, &done.report).await;
     if let Some(request) = &done.report.request {
         tell_context(output, request, &done.report.answer);
     }
@@ -143,6 +145,19 @@ fn is_refused(error: &CommandError) -> bool {
     match error {
         CommandError::Failed(Broke::Peer { error, .. }) => kinds.contains(&error.kind),
         CommandError::Failed(_) | CommandError::Refused(_) => false,
+    }
+}
+
+/// Whether a proxy seems to hold updates back. It is a suspicion, so nothing fails where it cannot be had.
+pub(super) async fn tell_pace(missive: &OnLog, output: &Output, report: &StreamReport) {
+    if output.style().mode != Mode::Human {
+        return;
+    }
+    let Ok(operation) = OperationId::new(&report.operation_id) else {
+        return;
+    };
+    if let Ok(Some(pace)) = missive.pace(&operation).await {
+        output.note(&format!("note: {pace}"));
     }
 }
 

@@ -9,7 +9,7 @@ use super::Check;
 use crate::failure::Failure;
 use crate::open::Session;
 use missive_commands::effect::knock::{Silence, knock};
-use missive_commands::{Target, card_defects};
+use missive_commands::{Pace, Target, card_defects};
 use missive_log::Log as _;
 use missive_log::event::facts::{CardPath, SignatureOutcome};
 use missive_log::event::{Alias, Event, Seq};
@@ -18,6 +18,9 @@ use serde_json::json;
 use std::time::Duration;
 use url::Url;
 
+/// What ends the holding back of updates.
+const UNBUFFERED: &str = "a proxy passes events on at once if it is told to (nginx: `proxy_buffering off`), or if the agent \
+                          answers with `X-Accel-Buffering: no`";
 /// How long one address may take.
 const EACH: Duration = Duration::from_secs(3);
 /// How long all of them may take, unless `--timeout` says so.
@@ -44,7 +47,9 @@ pub(super) async fn checks(
     let (mut cards, mut doors) = (Vec::new(), Vec::new());
     for alias in &known {
         let card = views.card(alias).map_err(broken)?.unwrap_or_default();
-        let took = took(session, views, alias, &card).await.map_err(broken)?;
+        let took = took(&missive, session, views, alias, &card)
+            .await
+            .map_err(broken)?;
         doors.push(destination(&missive, alias).await);
         let defects = defects(session, &card).await;
         cards.push(of_card(
@@ -119,9 +124,12 @@ struct Took {
     card: Option<u64>,
     /// From the newest streamed message to the first update, in milliseconds.
     first_update: Option<u64>,
+    /// Why the updates of that stream seem to be held back.
+    pace: Option<Pace>,
 }
 
 async fn took(
+    missive: &OnLog,
     session: &Session,
     views: &Views,
     alias: &Alias,
@@ -156,6 +164,8 @@ async fn took(
     else {
         return Ok(took);
     };
+    // What cannot be read raises no suspicion.
+    took.pace = missive.pace(&operation).await.unwrap_or_default();
     let first = Filter {
         operation: Some(operation),
         kinds: updates.map(KindPattern::new).into(),
@@ -204,10 +214,7 @@ fn of_card(
     let Some(body) = &card.body else {
         return Check::passed(id, "its card is fetched on first use");
     };
-    let micros = now
-        .as_micros()
-        .saturating_sub(body.validated_at.as_micros());
-    let age = age(micros / 1_000_000);
+    let age = age(now.as_secs().saturating_sub(body.validated_at.as_secs()));
     let fresh = if body.path.is_none() {
         "given by hand"
     } else if body.fresh_until >= now {
@@ -223,6 +230,12 @@ fn of_card(
         summary = format!("{summary}; the first update of its newest stream in {milliseconds} ms");
     }
     let mut hints = Vec::new();
+    if let Some(pace) = &took.pace {
+        summary = format!("{summary}; {pace}");
+        // An agent that thinks before it speaks is not to be warned of.
+        let is_sure = matches!(pace, Pace::HeldBack { .. });
+        hints.extend(is_sure.then(|| UNBUFFERED.to_owned()));
+    }
     if let Some((place, hint)) = body.path.and_then(elsewhere) {
         summary = format!("{summary}, found at {place}");
         hints.push(hint.to_owned());
@@ -252,6 +265,7 @@ fn of_card(
         "signature": card.signature.as_ref().map(|seen| seen.outcome.as_str()),
         "card_milliseconds": took.card,
         "first_update_milliseconds": took.first_update,
+        "held_back": took.pace.as_ref().map(Pace::to_string),
     }))
 }
 

@@ -1,6 +1,6 @@
 //! `missive task subscribe`: a task that goes on, update by update.
 
-use super::super::stream::{Live, is_unread, summary};
+use super::super::stream::{Live, is_unread, summary, tell_pace};
 use super::super::{Setting, acting};
 use super::{asked, session_for};
 use crate::args::task::Subscribe as Arguments;
@@ -68,6 +68,7 @@ async fn follow(
     };
     output.report(&followed).await?;
     summary(output, &done);
+    tell_pace(&missive, output, &done.report).await;
     Ok(wish.exit(done.exit))
 }
 
