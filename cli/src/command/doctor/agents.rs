@@ -214,7 +214,10 @@ fn of_card(
     let Some(body) = &card.body else {
         return Check::passed(id, "its card is fetched on first use");
     };
-    let age = age(now.as_secs().saturating_sub(body.validated_at.as_secs()));
+    let age = age(now
+        .as_micros()
+        .saturating_sub(body.validated_at.as_micros())
+        / 1_000_000);
     let fresh = if body.path.is_none() {
         "given by hand"
     } else if body.fresh_until >= now {
