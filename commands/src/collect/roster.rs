@@ -20,6 +20,13 @@ pub struct Roster {
     pub seats: Vec<Seat>,
 }
 
+impl Roster {
+    /// What the members are known by for ever: the event that made each of them one.
+    pub fn ids(&self) -> Vec<Seq> {
+        self.seats.iter().map(|seat| seat.member.added).collect()
+    }
+}
+
 /// Reads the members of a group.
 ///
 /// # Errors

@@ -22,6 +22,8 @@ pub struct RecordGather {
     pub position: Seq,
     /// How many members there were.
     pub members: usize,
+    /// The members in the order of ranks, each by the event that made it one.
+    pub member_ids: Vec<Seq>,
     /// How many of them had said something.
     pub outputs: usize,
     /// How many files are about to be written.
@@ -40,6 +42,7 @@ impl Decide for RecordGather {
             members: count(self.members),
             outputs: count(self.outputs),
             files: count(self.files),
+            member_ids: self.member_ids.clone(),
         };
         let about = About {
             media_type: Some("application/json".to_owned()),

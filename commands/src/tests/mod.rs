@@ -16,6 +16,7 @@ mod push;
 mod receive;
 mod recorded;
 mod reductions;
+mod rosters;
 mod rounds;
 mod routed;
 mod routing;

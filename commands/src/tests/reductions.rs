@@ -179,6 +179,7 @@ async fn a_gather_that_is_recorded_is_a_round_of_its_own() {
         context: talk(),
         position: gathered.roster.position,
         members: 2,
+        member_ids: gathered.roster.ids(),
         outputs: 1,
         files: 0,
         names: String::new(),

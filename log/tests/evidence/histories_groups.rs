@@ -74,8 +74,9 @@ fn counts() -> impl Strategy<Value = [u32; 4]> {
 fn of_bcasts() -> impl Strategy<Value = EventKind> {
     let policies = (select(Execution::ALL), select(FailurePolicy::ALL));
     let limit = of(0..1_u64 << 53);
-    let started = (instance(), policies, any::<u32>(), limit, seq()).prop_map(
-        |(instance, (execution, failure_policy), members, timeout_ms, position)| {
+    let place = (seq(), vec(seq(), 0..3));
+    let started = (instance(), policies, any::<u32>(), limit, place).prop_map(
+        |(instance, (execution, failure_policy), members, timeout_ms, (position, member_ids))| {
             BcastStarted {
                 instance,
                 execution,
@@ -83,6 +84,7 @@ fn of_bcasts() -> impl Strategy<Value = EventKind> {
                 members,
                 timeout_ms,
                 position,
+                member_ids,
             }
             .into()
         },
@@ -127,8 +129,10 @@ fn of_barriers() -> impl Strategy<Value = EventKind> {
         select(FailurePolicy::ALL),
     );
     let limits = (of(operation()), of(0..1_u64 << 53), seq(), any::<bool>());
-    let started = (instance(), wanted, counts(), limits).prop_map(
-        |(instance, (states, failure_policy), counts, (bcast, timeout_ms, position, local))| {
+    let ids = vec(seq(), 0..3);
+    let started = (instance(), wanted, counts(), limits, ids).prop_map(
+        |(instance, (states, failure_policy), counts, limits, member_ids)| {
+            let (bcast, timeout_ms, position, local) = limits;
             BarrierStarted {
                 instance,
                 states,
@@ -139,6 +143,7 @@ fn of_barriers() -> impl Strategy<Value = EventKind> {
                 bcast,
                 timeout_ms,
                 position,
+                member_ids,
             }
             .into()
         },
@@ -168,15 +173,18 @@ fn of_barriers() -> impl Strategy<Value = EventKind> {
             .into()
         },
     );
-    let gathered = (seq(), counts()).prop_map(|(position, [members, outputs, files, _])| {
-        GatherRecorded {
-            position,
-            members,
-            outputs,
-            files,
-        }
-        .into()
-    });
+    let gathered = (seq(), counts(), vec(seq(), 0..3)).prop_map(
+        |(position, [members, outputs, files, _], member_ids)| {
+            GatherRecorded {
+                position,
+                members,
+                outputs,
+                files,
+                member_ids,
+            }
+            .into()
+        },
+    );
     prop_oneof![started, ended, completed, gathered]
 }
 
@@ -221,14 +229,16 @@ fn of_reductions() -> impl Strategy<Value = EventKind> {
             seq(),
         )
     };
-    let started = (instance(), how(), any::<u32>()).prop_map(
-        |(instance, (strategy, method, position), inputs)| {
+    let ids = vec(seq(), 0..3);
+    let started = (instance(), how(), any::<u32>(), ids).prop_map(
+        |(instance, (strategy, method, position), inputs, member_ids)| {
             ReduceStarted {
                 instance,
                 strategy,
                 method,
                 position,
                 inputs,
+                member_ids,
             }
             .into()
         },

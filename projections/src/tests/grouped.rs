@@ -51,6 +51,7 @@ fn started() -> BcastStarted {
         members: 2,
         timeout_ms: None,
         position: Seq(1),
+        member_ids: Vec::new(),
     }
 }
 

@@ -99,6 +99,7 @@ async fn record(
         context: gathered.context.clone(),
         position: gathered.roster.position,
         members: gathered.outputs.len(),
+        member_ids: gathered.roster.ids(),
         outputs,
         files: files.len(),
         names,

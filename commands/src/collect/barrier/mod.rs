@@ -486,6 +486,7 @@ fn started(
         bcast: bcast.map(|bcast| bcast.operation.clone()),
         timeout_ms,
         position: roster.position,
+        member_ids: roster.ids(),
     };
     facts.into()
 }

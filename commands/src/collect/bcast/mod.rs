@@ -96,6 +96,7 @@ impl<L: Log> Missive<L> {
                     members: size(roster),
                     timeout_ms: self.timeout_ms(),
                     position: roster.position,
+                    member_ids: roster.ids(),
                 };
                 Ok(facts.into())
             },

@@ -396,6 +396,7 @@ impl Decide for Start<'_> {
             method: made.command.by.method(),
             position: made.gathered.roster.position,
             inputs: made.inputs,
+            member_ids: made.gathered.roster.ids(),
         };
         let text = |role, text: &str| {
             let about = About::default();

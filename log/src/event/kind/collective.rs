@@ -27,6 +27,9 @@ fact!(
         timeout_ms: Option<u64>,
         /// Where the views stood that named the members.
         position: Seq,
+        /// The members in the order of ranks, each by the event that made it one: no rename changes that.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        member_ids: Vec<Seq>,
     }
 );
 fact!(
@@ -89,6 +92,9 @@ fact!(
         timeout_ms: Option<u64>,
         /// Where the views stood that named the members.
         position: Seq,
+        /// The members in the order of ranks, each by the event that made it one: no rename changes that.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        member_ids: Vec<Seq>,
     }
 );
 fact!(
@@ -135,6 +141,9 @@ fact!(
         outputs: u32,
         /// How many files were written.
         files: u32,
+        /// The members in the order of ranks, each by the event that made it one: no rename changes that.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        member_ids: Vec<Seq>,
     }
 );
 fact!(
@@ -151,6 +160,9 @@ fact!(
         position: Seq,
         /// How many members had said something.
         inputs: u32,
+        /// The members in the order of ranks, each by the event that made it one: no rename changes that.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        member_ids: Vec<Seq>,
     }
 );
 fact!(
