@@ -8,13 +8,24 @@ use crate::open::Session;
 use crate::render::{Kind, Lines, Output, Page, Report};
 use missive_commands::Exit;
 use missive_commands::doubt::is_under_way;
+use missive_commands::drive::round::is_abandoned;
 use missive_log::Event;
-use missive_log::event::facts::{StreamEnd, TaskState};
+use missive_log::event::facts::{RoundStatus, StreamEnd, TaskState};
+use missive_log::event::kind::RoundFact;
 use missive_log::event::{Alias, EventKind, OperationId};
 use missive_projections::{Filter, KindPattern, SELECT_MAX, Views};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
+/// What operations begin with. A reduction that is made here begins with its end.
+const BEGINNINGS: [&str; 6] = [
+    "a2a.*.requested",
+    "missive.bcast.started",
+    "missive.barrier.started",
+    "missive.gather.recorded",
+    "missive.reduce.started",
+    "missive.reduce.completed",
+];
 /// How many requests are looked at once.
 const PAGE: usize = 256;
 
@@ -35,7 +46,7 @@ async fn list(command: &Logs, session: &Session, output: &mut Output) -> Result<
     let views = session.views().map_err(broken)?;
     let requests = Filter {
         agent: command.agent.clone(),
-        kinds: vec![KindPattern::new("a2a.*.requested")],
+        kinds: BEGINNINGS.map(KindPattern::new).into(),
         through: Some(session.head().seq),
         reverse: true,
         ..Filter::default()
@@ -100,7 +111,14 @@ async fn told(
         .collect();
     let open = views.outbox_of(operation).map_err(broken)?;
     let run = session.run_folder();
-    let outcome = if open.is_empty() {
+    let round = views.round(operation).map_err(broken)?;
+    let outcome = if let Some(round) = round.filter(|round| round.ended.is_none()) {
+        if is_abandoned(&round, &run) {
+            ("in_doubt", None)
+        } else {
+            ("running", None)
+        }
+    } else if open.is_empty() {
         ending(&events)
     } else if open.iter().any(|open| is_under_way(open, &run)) {
         ("running", None)
@@ -113,6 +131,11 @@ async fn told(
 /// How the newest outcome went.
 fn ending(events: &[Event]) -> (&'static str, Option<&'static str>) {
     for event in events.iter().rev() {
+        if let EventKind::Round(fact) = &event.kind
+            && let Some(ended) = ending_of(fact)
+        {
+            return ended;
+        }
         if let EventKind::SendFailed(facts) = &event.kind {
             return ("failed", Some(facts.failure.as_str()));
         }
@@ -151,6 +174,30 @@ fn ending(events: &[Event]) -> (&'static str, Option<&'static str>) {
     ("done", None)
 }
 
+/// How a round went, if this fact ends it.
+fn ending_of(fact: &RoundFact) -> Option<(&'static str, Option<&'static str>)> {
+    let ended = |status: RoundStatus| match status {
+        RoundStatus::Succeeded => ("done", None),
+        RoundStatus::PartialFailure
+        | RoundStatus::Failed
+        | RoundStatus::TimedOut
+        | RoundStatus::Canceled => ("failed", Some(status.as_str())),
+    };
+    match fact {
+        RoundFact::BcastCompleted(facts) => Some(ended(facts.status)),
+        RoundFact::BarrierCompleted(facts) => Some(ended(facts.status)),
+        RoundFact::ReduceFailed(facts) => Some(("failed", Some(facts.failure.as_str()))),
+        RoundFact::Abandoned(_) => Some(("failed", Some("process_ended"))),
+        RoundFact::GatherRecorded(_) | RoundFact::ReduceCompleted(_) => Some(("done", None)),
+        RoundFact::BcastStarted(_)
+        | RoundFact::BcastMemberEnded(_)
+        | RoundFact::BarrierStarted(_)
+        | RoundFact::BarrierMemberEnded(_)
+        | RoundFact::ReduceStarted(_)
+        | RoundFact::ReduceSources(_) => None,
+    }
+}
+
 /// A good answer may tell of a task that did not end well.
 fn answered(state: Option<TaskState>) -> (&'static str, Option<&'static str>) {
     match state {
@@ -180,10 +227,13 @@ struct Operation {
     id: String,
     started: String,
     ended: String,
-    /// `send`, `stream`, `subscribe`, the method of a call, or `card`.
+    /// `bcast`, `barrier`, `gather`, `reduce`, `send`, `stream`, `subscribe`, the method of a call, or `card`.
     what: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<String>,
+    /// Of a round.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     context_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -213,10 +263,17 @@ impl Operation {
             started: at(first).unwrap_or_default(),
             ended: at(last).unwrap_or_default(),
             what: what.1,
+            // What a round says of one member is not about the whole.
             agent: events
                 .iter()
+                .filter(|_| what.0 < ROUND)
                 .find_map(|event| event.links.agent.as_ref())
                 .map(Alias::to_string),
+            group: events
+                .iter()
+                .filter(|_| what.0 == ROUND)
+                .find_map(|event| event.links.group.as_ref())
+                .map(ToString::to_string),
             context_id: newest
                 .clone()
                 .find_map(|event| event.links.context.as_ref())
@@ -233,8 +290,31 @@ impl Operation {
     }
 }
 
+/// The weight of a round.
+const ROUND: u8 = 5;
+
+/// What a round is called by its command.
+fn asked_of_many(fact: &RoundFact) -> Option<(u8, &'static str)> {
+    match fact {
+        RoundFact::BcastStarted(_) => Some((ROUND, "bcast")),
+        RoundFact::BarrierStarted(_) => Some((ROUND, "barrier")),
+        RoundFact::GatherRecorded(_) => Some((ROUND, "gather")),
+        RoundFact::ReduceStarted(_) | RoundFact::ReduceCompleted(_) => Some((ROUND, "reduce")),
+        RoundFact::BcastMemberEnded(_)
+        | RoundFact::BcastCompleted(_)
+        | RoundFact::BarrierMemberEnded(_)
+        | RoundFact::BarrierCompleted(_)
+        | RoundFact::ReduceSources(_)
+        | RoundFact::ReduceFailed(_)
+        | RoundFact::Abandoned(_) => None,
+    }
+}
+
 /// What an intent asks for; of several in one operation the weightiest names it.
 fn asked(event: &Event) -> Option<(u8, &'static str)> {
+    if let EventKind::Round(fact) = &event.kind {
+        return asked_of_many(fact);
+    }
     if let EventKind::SendRequested(_) = &event.kind {
         return Some((4, "send"));
     }
@@ -265,7 +345,10 @@ impl Report for Operations {
                 seconds(&operation.started),
                 operation.id.clone(),
                 operation.what.to_owned(),
-                operation.agent.clone().unwrap_or_default(),
+                match &operation.group {
+                    Some(group) => format!("group {group}"),
+                    None => operation.agent.clone().unwrap_or_default(),
+                },
                 outcome,
                 format!("{} ms", operation.milliseconds),
             ]

@@ -59,6 +59,7 @@ pub(crate) struct Setting<'a> {
 
 /// Runs one command to its end.
 pub(crate) fn run(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
+    moment::check(cli)?;
     if let Command::Completion(completion) = &cli.command {
         output.bytes_blocking(completion::script(completion.shell))?;
         return Ok(Exit::Done);
@@ -86,7 +87,6 @@ pub(crate) fn run(cli: &Cli, output: &mut Output) -> Result<Exit, Failure> {
         profile: loaded.profile,
         trace: trace(&environment, output),
     };
-    moment::check(cli)?;
     if answers_at_once(&cli.command) {
         output.hold();
     }
