@@ -187,7 +187,7 @@ fn a_moment_is_a_time_too_and_one_that_is_not_there_is_not_found() {
     insta::assert_snapshot!(neither, @r"
     exit 64
     ------- stderr -------
-    missive: --at <SEQ|TIME> does not take `yesterday`: a moment is the place of an event, such as 42, or a time in RFC 3339, such as 2026-12-01T09:30:00Z
+    missive: --at <SEQ|TIME> does not take `yesterday`: a moment is the place of an event, such as 42, a time in RFC 3339, such as 2026-12-01T09:30:00Z, or how long ago it is, such as 5m
     hint: see `missive agent list --help`
     ");
 }

@@ -100,7 +100,7 @@ fn a_missing_or_wrong_value_is_named_with_what_is_right() {
     insta::assert_snapshot!(world.missive(["events", "list", "--since", "yesterday"]), @r"
     exit 64
     ------- stderr -------
-    missive: --since <TIME> does not take `yesterday`: a time is written in RFC 3339, such as 2026-12-01T09:30:00Z
+    missive: --since <TIME> does not take `yesterday`: a time is written in RFC 3339, such as 2026-12-01T09:30:00Z, or as how long ago it is, such as 2h
     hint: see `missive events list --help`
     ");
     insta::assert_snapshot!(world.missive(["events", "list", "--limit", "\u{1b}[2Jx"]), @r"
@@ -227,4 +227,25 @@ fn the_bash_script_is_one_that_bash_accepts() {
     std::io::Write::write_all(&mut bash.stdin.take().unwrap(), script.as_bytes()).unwrap();
 
     assert!(bash.wait().unwrap().success());
+}
+
+#[test]
+fn a_time_may_be_said_by_how_long_ago_it_is() {
+    let world = TestWorld::new();
+    world.missive(["agent", "add", "py", "http://py.test"]);
+    let listed = |flags: &[&str]| {
+        let words = ["events", "list"].iter().chain(flags).copied();
+        world.missive(words).stdout.lines().count()
+    };
+
+    let lines = [
+        listed(&[]),
+        listed(&["--since", "2h"]),
+        listed(&["--until", "2h"]),
+        listed(&["--since", "2h", "--until", "1m"]),
+    ];
+    let early = world.missive(["agent", "list", "--at", "5m"]);
+
+    assert_eq!(lines, [3, 3, 0, 0]);
+    assert_eq!(early.code, Some(66), "{early}");
 }

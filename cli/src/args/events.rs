@@ -103,11 +103,11 @@ pub(crate) struct Filter {
     #[arg(long = "type", value_name = "TYPE", value_parser = type_glob)]
     pub(crate) kind: Option<String>,
 
-    /// Events from this moment on (RFC 3339)
+    /// Events from this moment on: RFC 3339, or how long ago, such as 2h
     #[arg(long, value_name = "TIME", value_parser = moment)]
     pub(crate) since: Option<Timestamp>,
 
-    /// Events up to this moment (RFC 3339); a time without a fraction is the whole second
+    /// Events up to this moment: RFC 3339, where a time without a fraction is the whole second, or how long ago
     #[arg(long, value_name = "TIME", value_parser = until)]
     pub(crate) until: Option<Timestamp>,
 

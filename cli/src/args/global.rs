@@ -40,7 +40,7 @@ pub(crate) struct Globals {
     pub(crate) profile: Option<String>,
 
     /// Read what was known then: after the event at this place, or after the last one that is not later than this
-    /// moment (RFC 3339). Only for commands that read
+    /// moment: RFC 3339, or how long ago, such as 5m. Only for commands that read
     #[arg(long, global = true, value_name = "SEQ|TIME", value_parser = at)]
     pub(crate) at: Option<At>,
 

@@ -2,6 +2,8 @@
 //!
 //! Every parser here says what is wrong without repeating a value that could be a secret.
 
+use crate::environment::Environment;
+use crate::seams::Seams;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use missive_commands::secret::Secret;
 use missive_commands::wire::headers::{HeaderError, check_header};
@@ -9,6 +11,7 @@ use missive_commands::wire::version::Binding;
 use missive_log::event::facts::{RoutingPolicy, Weight};
 use missive_log::event::id::{NotAnId, PEER_ID_BYTES_MAX};
 use missive_log::event::{Alias, GroupName, OperationId, Origin, Rank, Seq, Timestamp};
+use missive_log::seam::{Clock as _, SystemClock};
 use missive_projections::At;
 use std::str::FromStr;
 use std::time::Duration;
@@ -206,17 +209,36 @@ pub(crate) fn origin() -> impl TypedValueParser<Value = Origin> {
 
 /// Parses a moment in RFC 3339.
 pub(crate) fn moment(text: &str) -> Result<Timestamp, Refused> {
-    match Timestamp::parse_rfc3339(text) {
-        Some(moment) => Ok(moment),
-        None => refuse("a time is written in RFC 3339, such as 2026-12-01T09:30:00Z"),
+    if let Some(moment) = Timestamp::parse_rfc3339(text) {
+        return Ok(moment);
     }
+    match duration(text) {
+        Ok(ago) => Ok(before(now(), ago)),
+        Err(_) => refuse(
+            "a time is written in RFC 3339, such as 2026-12-01T09:30:00Z, or as how long ago it is, such as \
+             2h",
+        ),
+    }
+}
+
+fn before(now: Timestamp, ago: Duration) -> Timestamp {
+    let ago = u64::try_from(ago.as_micros()).unwrap_or(u64::MAX);
+    Timestamp::from_micros(now.as_micros().saturating_sub(ago))
+}
+
+/// The moment at which the command was typed: that of the machine, unless a test says another.
+fn now() -> Timestamp {
+    let seams = Seams::of(&Environment::of_process());
+    let clock = seams.ok().and_then(|seams| seams.clock);
+    clock.unwrap_or_else(|| SystemClock.now())
 }
 
 /// Parses a moment in RFC 3339 that something reaches up to. A time is as exact as it is written: without a
 /// fraction it is the whole second, as lists show it.
 pub(crate) fn until(text: &str) -> Result<Timestamp, Refused> {
     let moment = moment(text)?;
-    if text.contains('.') {
+    // How long ago something is says no second.
+    if text.contains('.') || Timestamp::parse_rfc3339(text).is_none() {
         return Ok(moment);
     }
     Ok(Timestamp::from_micros(
@@ -232,8 +254,8 @@ pub(crate) fn at(text: &str) -> Result<At, Refused> {
     match until(text) {
         Ok(moment) => Ok(At::Time(moment)),
         Err(_) => refuse(
-            "a moment is the place of an event, such as 42, or a time in RFC 3339, such as \
-             2026-12-01T09:30:00Z",
+            "a moment is the place of an event, such as 42, a time in RFC 3339, such as \
+             2026-12-01T09:30:00Z, or how long ago it is, such as 5m",
         ),
     }
 }
