@@ -98,7 +98,8 @@ impl Host {
     ) -> (Result<FjallLog, OpenError>, Result<ViewsFolder, ViewsError>) {
         let views = || ViewsFolder::open(&self.views);
         let log = || FjallLog::open(&self.folder, Arc::clone(&self.ids), fence);
-        if !self.views.is_dir() {
+        // Views in an empty folder would look as if they had been made from a log that is gone.
+        if !holds_something(&self.views) {
             return (log(), views());
         }
         std::thread::scope(|scope| {
@@ -108,6 +109,10 @@ impl Host {
             (log, views.unwrap_or_else(|panic| resume_unwind(panic)))
         })
     }
+}
+
+fn holds_something(folder: &std::path::Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
 }
 
 /// What the views' testimony means for a log that stands at `head`.
