@@ -3,10 +3,11 @@
 //!
 //! They are kept as what they are, unlinked events that make no task. Once the task is known they are counted: each is
 //! recorded again as a linked event whose `cause` is the first one, so that every view folds it like any other
-//! delivery. Whoever makes the task known looks for them, and so does a receiver whose delivery was recorded a
-//! moment after that; which of the two comes first, one of them sees the other's event.
+//! delivery. Whoever makes the task known looks for them, and so does a receiver: when a delivery was recorded a
+//! moment after that, and every second for those that still wait, since whoever should have looked may have died.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use missive_log::contract::Expect;
 use missive_log::event::{OperationId, Seq, Subject, TaskId};
@@ -26,6 +27,37 @@ use crate::run::{Missive, TRIES_MAX};
 const EARLY_MAX: usize = 64;
 /// Among how many deliveries of a known task those are looked for that were counted.
 const LATER_MAX: usize = 1_024;
+
+/// How many tasks with early deliveries a receiver looks after, the newest.
+const WAITING_MAX: usize = 64;
+
+/// The tasks that a receiver has early deliveries of, and that nobody knows yet.
+#[derive(Debug, Default)]
+pub(super) struct Waiting(Mutex<VecDeque<TaskId>>);
+
+impl Waiting {
+    pub(super) fn add(&self, task: &TaskId) {
+        let mut tasks = self.tasks();
+        if !tasks.contains(task) {
+            tasks.push_back(task.clone());
+            if tasks.len() > WAITING_MAX {
+                tasks.pop_front();
+            }
+        }
+    }
+
+    pub(super) fn remove(&self, task: &TaskId) {
+        self.tasks().retain(|waiting| waiting != task);
+    }
+
+    pub(super) fn all(&self) -> Vec<TaskId> {
+        self.tasks().iter().cloned().collect()
+    }
+
+    fn tasks(&self) -> MutexGuard<'_, VecDeque<TaskId>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// What is known of the early deliveries of one task.
 struct Early {

@@ -37,6 +37,7 @@ use crate::run::{Missive, Recorded};
 use crate::secret::Secret;
 use crate::wire::headers::Headers;
 use delivery::{Delivery, check_head, too_large};
+use early::Waiting;
 use gate::Gate;
 use known::Known;
 use seen::Seen;
@@ -72,6 +73,7 @@ pub struct Reception<L> {
     body_bytes_max: usize,
     raw: bool,
     seen: Seen,
+    waiting: Waiting,
     known: Known,
     tally: Tally,
     /// How many more may be accepted.
@@ -98,7 +100,7 @@ impl<L: Log> Reception<L> {
     pub async fn start(missive: Arc<Missive<L>>, how: Receive) -> Result<Self, CommandError> {
         let ids = missive.ids();
         let seen = Seen::new(Fingerprints::new(ids));
-        missive.recall(&seen).await?;
+        let waiting = missive.recall(&seen).await?;
         let operation = ids.operation();
         let begun = |_: &Views, moment: &Moment<'_>| {
             let kind = EventKind::WebhookStarted(WebhookStarted {});
@@ -117,6 +119,7 @@ impl<L: Log> Reception<L> {
             body_bytes_max: how.body_bytes_max,
             raw: how.raw,
             seen,
+            waiting,
             known: Known::default(),
             tally: Tally::default(),
             left: AtomicU64::new(how.accepted_max.unwrap_or(u64::MAX)),
@@ -246,16 +249,13 @@ impl<L: Log> Reception<L> {
         };
         let recorded = recorded.inspect_err(|_| self.seen.forget(&noted))?;
         self.seen.placed(&noted, linked, recorded.last);
-        if !linked
-            && self
-                .missive
-                .link(&self.known, &delivery.about)
-                .await?
-                .is_some()
-        {
-            // Its task became known while it was written down.
-            let task = delivery.about.task.as_ref();
-            self.missive.count_early_of(task).await;
+        if !linked && let Some(task) = &delivery.about.task {
+            self.waiting.add(task);
+            // Its task may have become known while it was written down.
+            let links = self.missive.link(&self.known, &delivery.about).await?;
+            self.missive
+                .count_early_of(links.is_some().then_some(task))
+                .await;
         }
         Ok(self.report(delivery, links.as_ref(), duplicate, recorded))
     }
@@ -321,13 +321,29 @@ impl<L: Log> Reception<L> {
         }
     }
 
+    /// Counts early deliveries whose task is known by now: whoever made it known may have died before it could.
+    async fn count_waiting(&self) -> Result<(), CommandError> {
+        for task in self.waiting.all() {
+            let about = known::About {
+                task: Some(task.clone()),
+                context: None,
+            };
+            if self.missive.link(&self.known, &about).await?.is_some() {
+                self.missive.count_early(&task).await?;
+                self.waiting.remove(&task);
+            }
+        }
+        Ok(())
+    }
+
     /// Records what was refused since the last time, one event for each reason. Also lets what is known of
-    /// tasks be looked up anew; to be called every second.
+    /// tasks be looked up anew, and counts early deliveries; to be called every second.
     ///
     /// # Errors
     /// The log cannot be written.
     pub async fn flush(&self) -> Result<Vec<RejectionReport>, CommandError> {
         self.known.refresh();
+        self.count_waiting().await?;
         let counted = self.tally.take();
         if counted.is_empty() {
             return Ok(Vec::new());

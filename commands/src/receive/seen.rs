@@ -7,11 +7,12 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
-use missive_log::event::{EventKind, Seq};
+use missive_log::event::{EventKind, Seq, Subject, TaskId};
 use missive_log::fingerprint::{Fingerprint, Fingerprints};
 use missive_log::{Event, Log, Opened, Role};
 use missive_projections::{Filter, KindPattern};
 
+use super::early::Waiting;
 use crate::failure::CommandError;
 use crate::run::Missive;
 
@@ -103,8 +104,10 @@ pub(super) struct Noted {
 }
 
 impl<L: Log> Missive<L> {
-    /// Takes in what the log holds of the newest deliveries. What was erased since is not recognised.
-    pub(super) async fn recall(&self, seen: &Seen) -> Result<(), CommandError> {
+    /// Takes in what the log holds of the newest deliveries. What was erased since is not recognised. Gives the
+    /// tasks of those that could not be linked.
+    pub(super) async fn recall(&self, seen: &Seen) -> Result<Waiting, CommandError> {
+        let waiting = Waiting::default();
         let filter = Filter {
             kinds: DELIVERIES.into_iter().map(KindPattern::new).collect(),
             reverse: true,
@@ -117,6 +120,9 @@ impl<L: Log> Missive<L> {
             let Ok(event) = record.decode() else {
                 continue;
             };
+            if let Some(task) = early_task(&event) {
+                waiting.add(task);
+            }
             let (Some(marks), Some(body)) = (marks(&event), body_of(&event)) else {
                 continue;
             };
@@ -125,7 +131,7 @@ impl<L: Log> Missive<L> {
                 seen.placed(&noted, marks.linked, event.seq);
             }
         }
-        Ok(())
+        Ok(waiting)
     }
 }
 
@@ -134,6 +140,15 @@ fn body_of(event: &Event) -> Option<missive_log::PayloadRef> {
     payloads
         .find(|payload| payload.role == Role::Delivery)
         .copied()
+}
+
+/// The task of a delivery that could not be linked.
+fn early_task(event: &Event) -> Option<&TaskId> {
+    let early = marks(event).is_some_and(|marks| !marks.linked && !marks.duplicate);
+    match &event.subject {
+        Some(Subject::Task(task)) if early => Some(task),
+        Some(_) | None => None,
+    }
 }
 
 /// What was said of a delivery when it was recorded.

@@ -10,11 +10,11 @@ use missive_log::{Event, Origin};
 use serde_json::{Value, json};
 
 use super::{World, patient, py};
-use crate::Send;
 use crate::receive::{Key, NotTaken, Receive, Reception};
 use crate::report::push::DeliveryReport;
 use crate::secret::Secret;
 use crate::wire::headers::Headers;
+use crate::{OnTask, Send};
 
 /// A world in which the agent `py` has a task `t-1` that works.
 async fn world() -> World {
@@ -225,6 +225,40 @@ async fn an_early_delivery_is_counted_once_whoever_looks_for_it() {
     );
     assert_eq!(again.len(), 1);
     assert_eq!(state(&world), TaskState::Completed);
+}
+
+#[tokio::test]
+async fn a_receiver_counts_early_deliveries_whose_task_was_made_known_by_somebody_who_died() {
+    let (peer, world) = early_world().await;
+    let first = reception(&world).await;
+    let update = status("t-1", "TASK_STATE_COMPLETED", "2026-12-01T10:00:00Z");
+    deliver(&first, &update).await;
+    // Asking for a task makes it known, and counts nothing.
+    peer.on_get_task(
+        "t-1",
+        &Answer::a2a_value(&json!({
+            "id": "t-1", "contextId": "c-1", "status": {"state": "TASK_STATE_WORKING"},
+        })),
+    );
+    let on = OnTask {
+        target: py(),
+        task: TaskId::new("t-1").unwrap(),
+    };
+    world
+        .missive()
+        .task_get(&on, None, &mut patient())
+        .await
+        .unwrap();
+    assert_eq!(state(&world), TaskState::Working);
+
+    first.flush().await.unwrap();
+
+    assert_eq!(state(&world), TaskState::Completed);
+    let events = world.events().await.len();
+    first.flush().await.unwrap();
+    reception(&world).await.flush().await.unwrap();
+    // Nothing but that the second one listens.
+    assert_eq!(world.events().await.len(), events + 1);
 }
 
 #[tokio::test]
