@@ -3,8 +3,8 @@
 //!
 //! They are kept as what they are, unlinked events that make no task. Once the task is known they are counted: each is
 //! recorded again as a linked event whose `cause` is the first one, so that every view folds it like any other
-//! delivery. Whoever makes the task known looks for them, and so does a receiver: when a delivery was recorded a
-//! moment after that, and every second for those that still wait, since whoever should have looked may have died.
+//! delivery. Whoever makes the task known looks for them, and so does a receiver, every second,
+//! since a delivery may be recorded a moment after that, and whoever should have looked may have died.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -249,13 +249,11 @@ impl<L: Log> Reception<L> {
         };
         let recorded = recorded.inspect_err(|_| self.seen.forget(&noted))?;
         self.seen.placed(&noted, linked, recorded.last);
-        if !linked && let Some(task) = &delivery.about.task {
+        if links.is_none()
+            && let Some(task) = &delivery.about.task
+        {
+            // It may become known before this delivery is in the log: then nobody else looks for it.
             self.waiting.add(task);
-            // Its task may have become known while it was written down.
-            let links = self.missive.link(&self.known, &delivery.about).await?;
-            self.missive
-                .count_early_of(links.is_some().then_some(task))
-                .await;
         }
         Ok(self.report(delivery, links.as_ref(), duplicate, recorded))
     }
