@@ -1,5 +1,6 @@
 //! Refusals and failures of the acting room, with what the user can do about them.
 
+use super::agent::{CREDENTIALS, LARGER_EVENTS, about_call, about_card, about_peer, larger};
 use super::group;
 use super::quote::word;
 use crate::command::Setting;
@@ -7,17 +8,10 @@ use crate::failure::{Failure, LeftTask};
 use crate::open::{Home, failure};
 use crate::suggest;
 use missive_commands::contexts::can_be_new;
-use missive_commands::effect::fetch::FetchError;
-use missive_commands::effect::reach::{CallError, CallErrorKind};
-use missive_commands::wire::card::CardError;
-use missive_commands::wire::error::{ErrorKind, PeerError, RetryAfter};
 use missive_commands::wire::negotiate::NoChoice;
 use missive_commands::{CommandError, Exit, Failure as Broke, Refusal, Target};
-use missive_log::Timestamp;
 use missive_log::event::{Alias, OperationId, TaskId};
 
-const CREDENTIALS: &str = "give credentials with --bearer-token-env ENV, with --header 'Name: value', or \
-                           with an [auth_refs] entry and `missive agent add --auth-ref NAME`";
 const ADDRESS: &str = "the address of an agent is absolute, such as https://agent.example, and holds no \
                        secret: those have --bearer-token-env and --header";
 const TOO_LARGE: &str = "raise `max_request_bytes` in [qos], or send a reference with --file";
@@ -25,10 +19,6 @@ const TOO_LARGE_THERE: &str = "a file given with --file-bytes travels in the mes
                                reference with --file, or ask for a higher limit at the agent";
 const PUBLIC_CARD: &str =
     "without --extended the public card is shown; --refresh asks for the newest one";
-const CARD_BY_HAND: &str =
-    "a card that you have in a file is taken with `missive agent add ALIAS URL --card-file FILE`";
-const LARGER_EVENTS: &str = "raise `max_stream_event_bytes` in [qos]";
-const IS_IT_RUNNING: &str = "is the agent running, and is its address right?";
 
 /// What the words of a failure need to know.
 #[derive(Debug, Clone)]
@@ -270,7 +260,6 @@ impl<'a> Told<'a> {
     }
 }
 
-/// What can be done where a task, or a part of one, is not what was meant.
 /// What to do where an operation cannot be looked after.
 fn about_operation(refusal: &Refusal) -> Option<String> {
     if let Refusal::NoOperation { in_doubt, .. } = refusal {
@@ -288,6 +277,7 @@ fn about_operation(refusal: &Refusal) -> Option<String> {
         .then(|| "wait until that process ends, or end it and run the command again".to_owned())
 }
 
+/// What can be done where a task, or a part of one, is not what was meant.
 fn about_task(refusal: &Refusal) -> Option<String> {
     if let Refusal::NoTask { task, known, .. } = refusal {
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
@@ -393,50 +383,6 @@ fn advised(failure: Failure, broke: &Broke, told: &Told<'_>) -> Failure {
     }
 }
 
-/// Which bound an answer exceeded, if that is what ended the wait.
-fn larger(error: &CallError) -> Option<String> {
-    if error.kind != CallErrorKind::AnswerTooLarge {
-        return None;
-    }
-    let key = if error.to_string().contains("event stream") {
-        LARGER_EVENTS
-    } else {
-        "raise `max_response_bytes` in [qos]"
-    };
-    Some(key.to_owned())
-}
-
-fn about_card(failure: Failure, error: &FetchError) -> Failure {
-    match error {
-        FetchError::Call { kind, .. } => failure.hint_if(about_call(*kind)),
-        FetchError::Status { error, .. } => {
-            let failure = about_peer(failure, error, false);
-            if matches!(
-                error.kind,
-                ErrorKind::Unauthenticated | ErrorKind::Forbidden
-            ) {
-                return failure.hint(CARD_BY_HAND);
-            }
-            failure
-        }
-        FetchError::Card(CardError::Html { .. }) => {
-            failure.hint("a web page answered there: check the address of the agent")
-        }
-        FetchError::Nowhere { .. } => failure.hint(
-            "check the address; an agent without a card is registered with --interface BINDING=URL or \
-             --card-file FILE, or spoken to with --binding",
-        ),
-        FetchError::Card(CardError::OldProtocol { .. }) => {
-            failure.hint("missive does not fall back to an older protocol by itself")
-        }
-        FetchError::Request(_)
-        | FetchError::Redirect(_)
-        | FetchError::Card(
-            CardError::Compressed { .. } | CardError::Json { .. } | CardError::NotACard { .. },
-        ) => failure,
-    }
-}
-
 fn who_was_meant(
     alias: &Alias,
     nearest: &[Alias],
@@ -480,89 +426,6 @@ pub(crate) fn follow(task: &str, agent: &str) -> String {
         "the task goes on at the agent: `missive task subscribe {task}{of}` follows it, `missive task wait \
          {task}{of}` waits for its end, and `missive task cancel {task}{of}` cancels it"
     )
-}
-
-fn about_call(kind: CallErrorKind) -> Option<String> {
-    let hint = match kind {
-        CallErrorKind::ConnectRefused | CallErrorKind::Dns | CallErrorKind::Unreachable => {
-            IS_IT_RUNNING
-        }
-        CallErrorKind::TotalTimeout => "give it more time with --timeout",
-        CallErrorKind::ConnectTimeout
-        | CallErrorKind::FirstByteTimeout
-        | CallErrorKind::IdleTimeout => "the timeouts are in [qos] of the configuration",
-        CallErrorKind::Tls => {
-            "if plain http is spoken there, the address begins with http://; else look at the certificate"
-        }
-        CallErrorKind::AnswerTooLarge => "raise `max_response_bytes` in [qos]",
-        CallErrorKind::ConnectionLost
-        | CallErrorKind::AnswerCut
-        | CallErrorKind::BadHttp
-        | CallErrorKind::RequestTooLarge
-        | CallErrorKind::BadRequest => return None,
-    };
-    Some(hint.to_owned())
-}
-
-fn about_peer(mut failure: Failure, error: &PeerError, continues: bool) -> Failure {
-    for challenge in &error.challenges {
-        failure = failure.hint(format!("the agent asks for `{challenge}`"));
-    }
-    if matches!(
-        error.kind,
-        ErrorKind::Unauthenticated | ErrorKind::Forbidden
-    ) {
-        failure = failure.hint(CREDENTIALS);
-    }
-    if let Some(hint) = of_kind(error.kind, continues) {
-        failure = failure.hint(hint);
-    }
-    match error.retry_after {
-        Some(RetryAfter::Seconds(seconds)) => {
-            failure.hint(format!("the agent asks to come back after {seconds} s"))
-        }
-        Some(RetryAfter::At(second)) => {
-            let moment = Timestamp::from_micros(second.saturating_mul(1_000_000)).to_string();
-            let moment = super::super::seconds(&moment);
-            failure.hint(format!("the agent asks to come back at {moment}"))
-        }
-        None => failure,
-    }
-}
-
-/// What an A2A error asks of whoever typed the command, with `--task` or without.
-fn of_kind(kind: ErrorKind, continues: bool) -> Option<&'static str> {
-    match kind {
-        ErrorKind::ContentTypeNotSupported => {
-            Some("`missive agent inspect ALIAS` shows which media types the agent takes")
-        }
-        ErrorKind::TaskNotFound if !continues => {
-            Some("`missive task list` shows the tasks that the log knows")
-        }
-        ErrorKind::TaskNotFound => {
-            Some("the agent does not know the task (any more): leave --task out to open a new one")
-        }
-        ErrorKind::UnsupportedOperation if continues => {
-            Some("if the task is over, leave --task out to open a new one in the same --context")
-        }
-        ErrorKind::UnsupportedOperation
-        | ErrorKind::TaskNotCancelable
-        | ErrorKind::PushNotificationNotSupported
-        | ErrorKind::InvalidAgentResponse
-        | ErrorKind::ExtendedAgentCardNotConfigured
-        | ErrorKind::ExtensionSupportRequired
-        | ErrorKind::VersionNotSupported
-        | ErrorKind::ParseError
-        | ErrorKind::InvalidRequest
-        | ErrorKind::MethodNotFound
-        | ErrorKind::InvalidParams
-        | ErrorKind::Internal
-        | ErrorKind::Other
-        | ErrorKind::Unauthenticated
-        | ErrorKind::Forbidden
-        | ErrorKind::RateLimited
-        | ErrorKind::HttpStatus => None,
-    }
 }
 
 fn taken(alias: &Alias, configured: bool) -> String {

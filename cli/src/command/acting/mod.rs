@@ -3,6 +3,7 @@
 //! A command that needs an agent does not begin a log to find out that there is none: where nothing was
 //! ever recorded, only agents of the configuration can be spoken to.
 
+mod agent;
 mod failure;
 mod group;
 mod quote;
