@@ -9,7 +9,8 @@ pub const EXCERPT_CHARS_MAX: usize = 300;
 /// At most [`EXCERPT_CHARS_MAX`] characters, controls and direction marks replaced, in one line.
 pub fn excerpt(text: &str) -> String {
     let mut out = String::new();
-    for (count, character) in text.trim().chars().enumerate() {
+    let blank = |character: char| character.is_whitespace() || is_harmful(character);
+    for (count, character) in text.trim_matches(blank).chars().enumerate() {
         if count == EXCERPT_CHARS_MAX {
             out.push('…');
             break;
@@ -66,6 +67,8 @@ mod tests {
             excerpt(&"x".repeat(1_000)).chars().count(),
             EXCERPT_CHARS_MAX + 1
         );
+        // Nothing but controls says nothing.
+        assert_eq!(excerpt(&"\0 ".repeat(1_000)), "");
     }
 
     #[test]
