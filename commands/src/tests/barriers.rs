@@ -189,7 +189,7 @@ async fn a_quorum_that_cannot_be_reached_ends_the_barrier_at_once() {
 async fn a_barrier_ends_with_its_deadline_and_says_who_was_left() {
     let agents = [EchoAgent::start(), EchoAgent::start(), EchoAgent::start()];
     let mut world = at_work(&agents, ["slow 1000000", "ask", "done"]).await;
-    world.requests.timeout = Some(Duration::from_secs(2));
+    world.requests.timeout = Some(Duration::from_millis(300));
 
     let done = world
         .missive()

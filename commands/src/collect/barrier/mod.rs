@@ -369,7 +369,8 @@ impl<L: Log> Missive<L> {
                 Target::Url(_) => self.task_wait(&on, command.interval, &mut interrupt).await,
             };
             match asked {
-                Err(error) if error.exit() == Exit::Interrupted => {
+                // Who is being asked when the time is up has not failed: the barrier says that it is up.
+                Err(error) if is_over(&error) || self.is_time_up() => {
                     return Asked { at, error: None };
                 }
                 // A bad answer says nothing of the task: it is asked for again, for a while.
@@ -396,6 +397,10 @@ impl<L: Log> Missive<L> {
 }
 
 impl<L: Log> Missive<L> {
+    fn is_time_up(&self) -> bool {
+        self.deadline().is_some_and(|deadline| deadline.is_over())
+    }
+
     fn as_it_is_called_now(&self, on: &OnTask) -> Result<OnTask, CommandError> {
         let target = match &on.target {
             Target::Alias(alias) => Target::Alias(self.views().present_alias(alias)?),
@@ -404,6 +409,11 @@ impl<L: Log> Missive<L> {
         let task = on.task.clone();
         Ok(OnTask { target, task })
     }
+}
+
+/// Whether a question ended because the command does.
+fn is_over(error: &CommandError) -> bool {
+    matches!(error.exit(), Exit::Interrupted | Exit::Timeout)
 }
 
 /// Whether a failure may pass by itself: the agent could not be reached, was too busy, or spoke nonsense.
